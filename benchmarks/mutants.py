@@ -32,7 +32,7 @@ os.environ["TRITON_INTERPRET"] = "1"
 
 from answers import FOLDERS, PAIRS, answer, regions  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
-from graded_kernels.autograder.judge.case import judge_case  # noqa: E402
+from graded_kernels.autograder.judge.case_verdict import judge_case  # noqa: E402
 from graded_kernels.autograder.judge.checking import check_answer  # noqa: E402
 from graded_kernels.autograder.judge.closeness import Expected, expect  # noqa: E402
 from graded_kernels.autograder.judge.records.record import Case, Exercise  # noqa: E402

@@ -15,7 +15,7 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.security import Security
 
-from ..judge.verdicts.scheduler import SETTINGS, Cluster, configured
+from ..judge import SETTINGS, Cluster, configured
 
 STARTS = 3  # of the local cluster, before it is said that its processes do not start
 _PRELOADED = f"{__package__}.preloaded"

@@ -7,7 +7,7 @@ import atexit
 import gc
 from pathlib import Path
 
-from ..words.usage import Commands
+from ..words import Commands
 
 YEAR = 366  # days
 
@@ -76,7 +76,7 @@ def run_report(options: argparse.Namespace) -> int:
 
 def run_grade(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels grade`` and returns its exit status."""
-    from ..runner.sandbox.worker.garbage_collection import no_garbage
+    from ..runner import no_garbage
 
     with no_garbage():
         from .grade import main

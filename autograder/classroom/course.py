@@ -6,8 +6,8 @@ from pathlib import Path
 from nbgrader.apps import AutogradeApp, autogradeapp
 from nbgrader.converters.base import NbGraderException
 
-from ..judge.verdicts.job import Job
-from ..runner.call.answer import Answer
+from ..judge import Job
+from ..runner import Answer
 from .nbgrader.autograde import Autograde
 from .nbgrader.grade import Grade
 

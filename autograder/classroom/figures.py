@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..judge.report.plot import ANSWER, MUTED, WILD, drawn
+from ..judge import ANSWER, MUTED, WILD, drawn
 from .findings import Answer, Findings
 
 BINS = 20

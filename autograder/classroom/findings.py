@@ -10,8 +10,7 @@ import nbformat
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
-from ..judge.report.phrases import STUB
-from ..judge.verdicts.store import Store
+from ..judge import STUB, Store
 from .nbgrader.export import rows_of
 from .nbgrader.pages import REPORT
 from .nbgrader.rebuild import RECORD, grade_id

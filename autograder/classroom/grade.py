@@ -10,14 +10,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from ..judge.report.phrases import count
-from ..judge.verdicts.job import Job
-from ..judge.verdicts.scheduler import DEATHS, Cluster, NoCluster, remote
-from ..judge.verdicts.store import Store
-from ..judge.verdicts.task import FAILED, UNFIT
-from ..judge.verdicts.verdict import Verdict
-from ..runner.call.answer import Answer
-from ..runner.sandbox import SandboxError
+from ..judge import DEATHS, FAILED, UNFIT, Cluster, Job, NoCluster, Store, Verdict, count, remote
+from ..runner import Answer, SandboxError
 from .cluster import local, prepare
 from .course import Course, NoCourse
 from .nbgrader.class_seed import ClassSecretError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..words.text import visible
+from ..words import visible
 from . import figures
 from .findings import FAILED, PASSED, UNREACHED, Answer, Findings
 from .nbgrader.export import GRADED, WAITS

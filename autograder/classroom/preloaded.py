@@ -9,14 +9,16 @@ import signal
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the imports that take seconds
 
-from ..runner.sandbox.worker.garbage_collection import no_garbage  # noqa: E402
+from ..runner import no_garbage  # noqa: E402
 
 with no_garbage():
     import matplotlib.backends.backend_svg  # noqa: F401  # a check imports it for the first answer that fails
 
-    from ..judge.report import plot  # noqa: F401
-    from ..judge.verdicts import task
-    from ..runner.sandbox import probe
+    from ..judge import (
+        plot,  # noqa: F401
+        task,
+    )
+    from ..runner import probe
 
     task.load()
     probe()  # once for all workers

@@ -17,7 +17,7 @@ from nbgrader.coursedir import CourseDirectory
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from ..words.text import is_python
+from ..words import is_python
 from .nbgrader.notebook_code import BEGIN, END, plain_python
 from .nbgrader.rebuild import grade_id, is_answer
 

@@ -6,10 +6,23 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import accumulation_weights as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, walk
-from ..judge.records.inputs import Values, case, draw
-from ..judge.records.record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness
-from ..judge.records.rows import floors
+from ..judge import (
+    AGAIN,
+    EPS,
+    KEEP_NOTHING,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Output,
+    Tolerance,
+    Values,
+    WildBug,
+    Witness,
+    case,
+    draw,
+    floors,
+    walk,
+)
 
 
 def weights(tokens: Tensor) -> Tensor:

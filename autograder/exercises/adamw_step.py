@@ -4,21 +4,27 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import adamw as wild
-from ..judge.records.common import (
+from ..judge import (
     AGAIN,
     EPS,
     HALVES,
     KEEP_NOTHING,
     STEP_BY_STEP,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Tolerance,
     View,
+    WildBug,
     as_it_is,
     every_second,
+    gradient,
+    normal,
     transposed,
 )
-from ..judge.records.elementwise import gradient, normal
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Tolerance, WildBug
-from ..runner.call.contract import Args
-from ..runner.call.dtypes import dtype_name
+from ..runner import Args, dtype_name
 from .bias_correction import lost
 
 NAN, INF = float("nan"), float("inf")

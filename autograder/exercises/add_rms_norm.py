@@ -3,10 +3,8 @@
 import torch
 from torch import Generator, Tensor
 
-from ..judge.records.elementwise import normal
-from ..judge.records.record import Case, Exercise, Floors, Output, Tolerance
-from ..judge.records.rows import ORDINARY, floors, offset, rowwise, weights
-from ..runner.call.contract import Args
+from ..judge import ORDINARY, Case, Exercise, Floors, Output, Tolerance, floors, normal, offset, rowwise, weights
+from ..runner import Args
 from .rms_norm import forward_floor, rms_norm
 
 

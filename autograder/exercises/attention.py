@@ -8,10 +8,20 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
-from ..judge.records.common import View, as_it_is, one_number
-from ..judge.records.elementwise import gradient
-from ..judge.records.record import Case, CommonMistake, Exercise, Inputs, Output, Tolerance, WildBug
-from ..runner.call.contract import Args
+from ..judge import (
+    Case,
+    CommonMistake,
+    Exercise,
+    Inputs,
+    Output,
+    Tolerance,
+    View,
+    WildBug,
+    as_it_is,
+    gradient,
+    one_number,
+)
+from ..runner import Args
 from .cases.attention import Batch, attention_cases, many_queries, side_by_side
 from .oracles.attention import attention, attention_gradients, backward_floor, forward_floor
 

@@ -8,8 +8,10 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import adamw as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second, transposed
-from ..judge.records.record import (
+from ..judge import (
+    AGAIN,
+    EPS,
+    KEEP_NOTHING,
     Case,
     CommonMistake,
     Exercise,
@@ -17,10 +19,14 @@ from ..judge.records.record import (
     Inputs,
     Output,
     Tolerance,
+    View,
     WildBug,
     Witness,
+    as_it_is,
+    every_second,
+    transposed,
 )
-from ..runner.call.contract import Args
+from ..runner import Args
 
 
 def corrections(steps: Tensor, beta1: float = 0.9, beta2: float = 0.999) -> Tensor:

@@ -4,11 +4,25 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import kl as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, View, as_it_is, transposed
-from ..judge.records.elementwise import normal
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
-from ..runner.call.contract import Args
-from ..runner.call.gradient import UPSTREAM
+from ..judge import (
+    AGAIN,
+    EPS,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
+    View,
+    WildBug,
+    as_it_is,
+    normal,
+    transposed,
+)
+from ..runner import UPSTREAM, Args
 from .kl import k3
 
 CAP, REACHED = 10.0, 2.6109  # r where k3 reaches it; and at -10.99998

@@ -6,9 +6,23 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import gradient_norm as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
-from ..runner.call.contract import Args
+from ..judge import (
+    AGAIN,
+    EPS,
+    KEEP_NOTHING,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
+    View,
+    WildBug,
+    as_it_is,
+    every_second,
+)
+from ..runner import Args
 
 INF, NAN = float("inf"), float("nan")
 

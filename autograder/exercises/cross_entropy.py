@@ -9,12 +9,28 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import cross_entropy as wild
-from ..judge.records.common import EPS, View, every_second, leaning_walk, one_number
-from ..judge.records.elementwise import gradient, normal
-from ..judge.records.losses import SCALE, labelled, losses
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
-from ..judge.records.rows import floors
-from ..runner.call.contract import Args
+from ..judge import (
+    EPS,
+    SCALE,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
+    View,
+    WildBug,
+    every_second,
+    floors,
+    gradient,
+    labelled,
+    leaning_walk,
+    losses,
+    normal,
+    one_number,
+)
+from ..runner import Args
 
 
 def checked(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:

@@ -4,8 +4,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import cross_entropy as wild
-from ..judge.records.common import EPS
-from ..judge.records.record import Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge import EPS, Exercise, Floors, Output, Tolerance, WildBug, Witness
 from .cross_entropy import losses_and_lse
 
 RATIO = WildBug(

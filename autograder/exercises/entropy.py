@@ -4,13 +4,29 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import entropy as wild
-from ..judge.records.common import AGAIN, EPS, HALVES, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
-from ..judge.records.elementwise import BEYOND, BEYOND_HINT
-from ..judge.records.inputs import Values, also, case, draw
-from ..judge.records.losses import CONVERT
-from ..judge.records.record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
-from ..judge.records.rows import floors
-from ..runner.call.dtypes import dtype_name
+from ..judge import (
+    AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    CONVERT,
+    EPS,
+    HALVES,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Output,
+    Tolerance,
+    Values,
+    WildBug,
+    also,
+    case,
+    draw,
+    floors,
+    leaning_walk,
+)
+from ..runner import dtype_name
 
 INF, NAN = float("inf"), float("nan")
 UNDERFLOW = 1.2e-38

@@ -5,9 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..judge.records.common import EPS
-from ..judge.records.record import Exercise, Output, Tolerance
-from ..judge.ulp import PRECISION
+from ..judge import EPS, PRECISION, Exercise, Output, Tolerance
 from .cases.floats import compared, pairs, rows, scaled
 
 

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import gelu as wild
-from ..judge.records.common import EPS
-from ..judge.records.record import Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge import EPS, Exercise, Floors, Output, Tolerance, WildBug, Witness
 from .cases.gelu import in_both_forms
 
 FLUSHED = 2.0**-125  # twice what oneDNN and a GPU's fast instructions return 0 for

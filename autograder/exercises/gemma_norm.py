@@ -3,11 +3,21 @@
 from torch import Generator, Tensor
 
 from ...kernels.wild import gemma_norm as wild
-from ..judge.records.common import EPS
-from ..judge.records.elementwise import normal
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
-from ..judge.records.rows import floors, row_bytes, rowwise
-from ..runner.call.contract import Args
+from ..judge import (
+    EPS,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Output,
+    Tolerance,
+    WildBug,
+    floors,
+    normal,
+    row_bytes,
+    rowwise,
+)
+from ..runner import Args
 from .rms_norm import forward_floor, rms_norm
 
 

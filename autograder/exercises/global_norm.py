@@ -6,9 +6,10 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import gradient_norm as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, every_second, leaning_walk, transposed, with_gaps
-from ..judge.records.elementwise import normal
-from ..judge.records.record import (
+from ..judge import (
+    AGAIN,
+    EPS,
+    KEEP_NOTHING,
     Case,
     CommonMistake,
     Exercise,
@@ -18,8 +19,13 @@ from ..judge.records.record import (
     Tolerance,
     WildBug,
     Witness,
+    every_second,
+    leaning_walk,
+    normal,
+    transposed,
+    with_gaps,
 )
-from ..runner.call.contract import Args
+from ..runner import Args
 
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 Kind = tuple[torch.dtype, *tuple[int, ...]]  # of a gradient: its dtype and shape

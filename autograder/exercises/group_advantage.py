@@ -6,11 +6,27 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import group_advantage as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk, walk
-from ..judge.records.elementwise import BEYOND, BEYOND_HINT
-from ..judge.records.inputs import Values, case, draw
-from ..judge.records.record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness
-from ..judge.records.rows import floors
+from ..judge import (
+    AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    EPS,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Output,
+    Tolerance,
+    Values,
+    WildBug,
+    Witness,
+    case,
+    draw,
+    floors,
+    leaning_walk,
+    walk,
+)
 
 
 def statistics(rewards: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

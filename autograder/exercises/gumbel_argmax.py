@@ -7,10 +7,22 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import gumbel_argmax as wild
-from ..judge.records.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP
-from ..judge.records.elementwise import BEYOND, BEYOND_HINT
-from ..judge.records.inputs import Arguments, Values, case, draw
-from ..judge.records.record import CommonMistake, Exercise, Output, WildBug, Witness
+from ..judge import (
+    AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Arguments,
+    CommonMistake,
+    Exercise,
+    Output,
+    Values,
+    WildBug,
+    Witness,
+    case,
+    draw,
+)
 
 INF = float("inf")
 GRID = 2.0**-32

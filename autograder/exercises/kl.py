@@ -9,11 +9,26 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import kl as wild
-from ..judge.records.common import EPS, HALVES, one_number, transposed, with_gaps
-from ..judge.records.elementwise import elementwise, every_value, normal, without_zeros
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
-from ..runner.call.contract import Args
-from ..runner.call.dtypes import dtype_name
+from ..judge import (
+    EPS,
+    HALVES,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
+    WildBug,
+    elementwise,
+    every_value,
+    normal,
+    one_number,
+    transposed,
+    with_gaps,
+    without_zeros,
+)
+from ..runner import Args, dtype_name
 
 INF, NAN = float("inf"), float("nan")
 UNDERFLOW = 2.4e-38  # some machines make 0 of what is below 1.2e-38

@@ -8,11 +8,30 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import layer_norm as wild
-from ..judge.records.common import EPS, Arguments, leaning_walk, walk
-from ..judge.records.elementwise import gradient, normal
-from ..judge.records.record import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
-from ..judge.records.rows import backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
-from ..runner.call.contract import Args
+from ..judge import (
+    EPS,
+    Case,
+    Exercise,
+    Floors,
+    MakeArguments,
+    Output,
+    Tolerance,
+    WildBug,
+    Witness,
+    backward,
+    floors,
+    gradient,
+    leaning_walk,
+    normal,
+    offset,
+    row_bytes,
+    row_max,
+    row_mean,
+    rowwise,
+    walk,
+    weights,
+)
+from ..runner import Args
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
 
@@ -76,7 +95,7 @@ def backward_arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
     return gradient(generator, x.shape, x.dtype), x, weights(generator, x), mean.float(), rstd.float()
 
 
-def far_from_zero(arguments: Arguments) -> Case:
+def far_from_zero(arguments: MakeArguments) -> Case:
     """The distinction: a mean of 1e5 standard deviations."""
     hint = "Subtract the mean, and look at the mean of what is left. In float32 it is not 0."
     rows = [(1e5, 1.0), (-1e4, 0.1), (3e4, 0.3)]

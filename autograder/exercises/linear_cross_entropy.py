@@ -5,25 +5,36 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
-from ..judge.records.bad_labels import OUT_OF_RANGE, BadLabel, bad_label
-from ..judge.records.common import (
+from ..judge import (
     AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    CONVERT,
     EPS,
     HALVES,
     KEEP_NOTHING,
+    OUT_OF_RANGE,
     STEP_BY_STEP,
+    BadLabel,
+    Case,
+    Exercise,
+    Floors,
+    Inputs,
+    Large,
+    Output,
+    Tolerance,
     View,
+    WildBug,
+    bad_label,
     every_second,
+    floors,
+    ignored,
+    labelled,
+    normal,
     transposed,
     walk,
 )
-from ..judge.records.elementwise import BEYOND, BEYOND_HINT, normal
-from ..judge.records.losses import CONVERT, ignored, labelled
-from ..judge.records.record import Case, Exercise, Floors, Inputs, Large, Output, Tolerance, WildBug
-from ..judge.records.rows import floors
-from ..runner.call.contract import Args
-from ..runner.call.dtypes import dtype_name
-from ..runner.call.huge_strides import far_apart
+from ..runner import Args, dtype_name, far_apart
 from .cross_entropy import checked, cross_entropy_gradient, losses_and_lse
 
 

@@ -4,11 +4,26 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import attention as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
-from ..judge.records.elementwise import BEYOND, BEYOND_HINT
-from ..judge.records.inputs import Arguments, also, case, draw
-from ..judge.records.record import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
-from ..judge.records.rows import floors
+from ..judge import (
+    AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    EPS,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Arguments,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Output,
+    Tolerance,
+    WildBug,
+    also,
+    case,
+    draw,
+    floors,
+    leaning_walk,
+)
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its result is 0, as in PyTorch's attention."

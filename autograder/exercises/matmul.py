@@ -3,12 +3,23 @@
 import torch
 from torch import Generator, Tensor
 
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, View
-from ..judge.records.elementwise import BEYOND, BEYOND_HINT, normal
-from ..judge.records.record import Case, Exercise, Inputs, Output, Tolerance
-from ..judge.records.rows import floors
-from ..runner.call.contract import Args
-from ..runner.call.huge_strides import far_apart
+from ..judge import (
+    AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    EPS,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Case,
+    Exercise,
+    Inputs,
+    Output,
+    Tolerance,
+    View,
+    floors,
+    normal,
+)
+from ..runner import Args, far_apart
 
 CONVERT = "Accumulate in float32, whatever comes in, and round once, at the store."
 STRIDES = "Neither matrix has to be contiguous: hand its strides to the kernel, and multiply the offsets by them."

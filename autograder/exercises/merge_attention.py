@@ -6,9 +6,10 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, View, as_it_is, every_second, transposed
-from ..judge.records.elementwise import normal
-from ..judge.records.record import (
+from ..judge import (
+    AGAIN,
+    EPS,
+    KEEP_NOTHING,
     Case,
     CommonMistake,
     Exercise,
@@ -16,11 +17,16 @@ from ..judge.records.record import (
     Inputs,
     Output,
     Tolerance,
+    View,
     WildBug,
     Witness,
+    as_it_is,
+    every_second,
+    floors,
+    normal,
+    transposed,
 )
-from ..judge.records.rows import floors
-from ..runner.call.contract import Args
+from ..runner import Args
 from .attention import FORMULA, attention_forward
 from .cases.attention import side_by_side
 from .oracles.attention import attention

@@ -9,11 +9,28 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import policy_loss as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP, leaning_walk
-from ..judge.records.elementwise import BEYOND, BEYOND_HINT
-from ..judge.records.inputs import Arguments, Values, also, case, draw
-from ..judge.records.record import CommonMistake, Convention, Exercise, Floors, Output, Tolerance, WildBug
-from ..judge.records.rows import floors
+from ..judge import (
+    AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    EPS,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Arguments,
+    CommonMistake,
+    Convention,
+    Exercise,
+    Floors,
+    Output,
+    Tolerance,
+    Values,
+    WildBug,
+    also,
+    case,
+    draw,
+    floors,
+    leaning_walk,
+)
 
 
 class Parts(NamedTuple):

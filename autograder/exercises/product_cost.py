@@ -3,9 +3,8 @@
 import torch
 from torch import Generator, Tensor
 
-from ..judge.records.common import AGAIN, KEEP_NOTHING, View, as_it_is, every_second, transposed
-from ..judge.records.record import Case, Exercise, Inputs, Output
-from ..runner.call.contract import Args
+from ..judge import AGAIN, KEEP_NOTHING, Case, Exercise, Inputs, Output, View, as_it_is, every_second, transposed
+from ..runner import Args
 
 
 def cost(sizes: Tensor, block_m: int = 64, block_n: int = 64, element_bytes: int = 2) -> tuple[Tensor, Tensor]:

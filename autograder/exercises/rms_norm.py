@@ -4,11 +4,27 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import rms_norm as wild
-from ..judge.records.common import EPS, Arguments, leaning_walk, walk
-from ..judge.records.elementwise import gradient, normal
-from ..judge.records.record import Case, Exercise, Floors, Output, Tolerance, WildBug
-from ..judge.records.rows import backward, floors, row_bytes, row_mean, rowwise, weights
-from ..runner.call.contract import Args
+from ..judge import (
+    EPS,
+    Case,
+    Exercise,
+    Floors,
+    MakeArguments,
+    Output,
+    Tolerance,
+    WildBug,
+    backward,
+    floors,
+    gradient,
+    leaning_walk,
+    normal,
+    row_bytes,
+    row_mean,
+    rowwise,
+    walk,
+    weights,
+)
+from ..runner import Args
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:
@@ -51,7 +67,7 @@ def backward_arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
     return gradient(generator, x.shape, x.dtype), x, weights(generator, x), rstd.float()
 
 
-def large(arguments: Arguments) -> Case:
+def large(arguments: MakeArguments) -> Case:
     """The distinction: rows from 1e16 to 1e30, and one of ordinary size between them."""
     hint = "The square of 1.9e19 is infinite in float32. Does rstd have to be 0, is there no other way to it?"
     scales = torch.tensor([[1e16], [3e20], [2.0], [1e25], [1e30]])

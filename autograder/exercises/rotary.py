@@ -10,11 +10,25 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import rotary as wild
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, STEP_BY_STEP
-from ..judge.records.elementwise import BEYOND
-from ..judge.records.inputs import Arguments, Values, case, draw
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug
-from ..judge.records.rows import floors
+from ..judge import (
+    AGAIN,
+    BEYOND,
+    EPS,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Arguments,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Output,
+    Tolerance,
+    Values,
+    WildBug,
+    case,
+    draw,
+    floors,
+)
 
 LARGEST = 2**20  # of the positions
 

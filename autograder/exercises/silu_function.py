@@ -4,20 +4,25 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import silu_function as wild
-from ..judge.records.common import (
+from ..judge import (
     AGAIN,
     HALVES,
     KEEP_NOTHING,
     STEP_BY_STEP,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
     View,
     as_it_is,
     every_second,
+    normal,
     transposed,
 )
-from ..judge.records.elementwise import normal
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance
-from ..runner.call.contract import Args
-from ..runner.call.gradient import UPSTREAM
+from ..runner import UPSTREAM, Args
 from .silu import silu, silu_floor, silu_slope, slope_floor
 
 

@@ -6,10 +6,23 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import stochastic_round as wild
-from ..judge.records.common import AGAIN, KEEP_NOTHING, View, as_it_is, every_second, transposed
-from ..judge.records.elementwise import normal
-from ..judge.records.record import Case, CommonMistake, Exercise, Inputs, Output, Tolerance, WildBug
-from ..runner.call.contract import Args
+from ..judge import (
+    AGAIN,
+    KEEP_NOTHING,
+    Case,
+    CommonMistake,
+    Exercise,
+    Inputs,
+    Output,
+    Tolerance,
+    View,
+    WildBug,
+    as_it_is,
+    every_second,
+    normal,
+    transposed,
+)
+from ..runner import Args
 
 HALF = 2**16  # values of 16 bits
 NANS = (0x7FC00000, 0x7FFFFFFF, 0x7F800001, 0x7FFF0001, -1, -0x3FFFFF, -0x7FFFFF)  # as int32: NaN of all kinds

@@ -4,13 +4,24 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import token_mean as wild
-from ..judge.records.bad_labels import IGNORE
-from ..judge.records.common import AGAIN, EPS, KEEP_NOTHING, leaning_walk
-from ..judge.records.elementwise import normal
-from ..judge.records.record import Case, CommonMistake, Exercise, Floors, Inputs, Output, Tolerance, WildBug
-from ..judge.records.rows import floors
-from ..runner.call.contract import Args
-from ..runner.call.gradient import UPSTREAM
+from ..judge import (
+    AGAIN,
+    EPS,
+    IGNORE,
+    KEEP_NOTHING,
+    Case,
+    CommonMistake,
+    Exercise,
+    Floors,
+    Inputs,
+    Output,
+    Tolerance,
+    WildBug,
+    floors,
+    leaning_walk,
+    normal,
+)
+from ..runner import UPSTREAM, Args
 
 
 def mean_of_tokens(

@@ -1,1 +1,36 @@
-"""A simulated GPU for Triton: emulator, compiler, CUDA, sanitize. It knows no course, no answer, no verdict."""
+"""A simulated GPU for Triton: what a launch does on a device, what its compiler says. README.md has the names."""
+
+from typing import TYPE_CHECKING
+
+from ..words import lazy_face
+
+if TYPE_CHECKING:
+    from .aten import ALLOCATE, FILL, MOVE, PERMITTED, POINTWISE, VIEW, base, is_permitted
+    from .compiler import (
+        DEFAULT,
+        SEAM,
+        CannotCompile,
+        KernelLaunch,
+        Target,
+        compile_report,
+        device_libraries,
+        is_new,
+        targets_of,
+        worker,
+    )
+    from .compiler.bindings import Import, Names, Refused, bindings
+    from .compiler.extract import ADVICE, extract
+    from .compiler.language import check_names
+    from .compiler.launch import Json, is_value
+    from .compiler.launches import own_texts, plain_launches
+    from .compiler.recording import surroundings
+    from .compiler.report import NUMBERS
+    from .compiler.worker import decode
+    from .cuda import shimmed
+    from .cuda.lazy_dynamo import lazily
+    from .cuda.placement import place
+    from .emulator import CANNOT_SHOW, KINDS, LANE_VALUES, OF_MEMORY, Emulator, EmulatorError, Finding, Replay, advice
+    from .emulator.findings import Place
+    from .interpret import ensure_runnable, interpreted, mode
+
+__getattr__ = lazy_face(__name__, __file__)

@@ -1,0 +1,74 @@
+"""What is right, and who decides: records, the check, its report, verdicts. README.md has the names."""
+
+from typing import TYPE_CHECKING
+
+from ..words import lazy_face
+
+if TYPE_CHECKING:
+    from .records.bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
+    from .records.common import (
+        AGAIN,
+        EPS,
+        HALVES,
+        KEEP_NOTHING,
+        STEP_BY_STEP,
+        MakeArguments,
+        View,
+        as_it_is,
+        as_they_are,
+        every_second,
+        leaning_walk,
+        one_number,
+        transposed,
+        walk,
+        with_gaps,
+    )
+    from .records.elementwise import (
+        BEYOND,
+        BEYOND_HINT,
+        ELEMENTWISE,
+        VALUES,
+        elementwise,
+        every_value,
+        gradient,
+        normal,
+        without_zeros,
+    )
+    from .records.external_records import read_cases, read_text
+    from .records.inputs import Arguments, Values, also, case, draw
+    from .records.losses import CONVERT, SCALE, ignored, labelled, losses
+    from .records.record import (
+        Case,
+        CommonMistake,
+        Convention,
+        Exercise,
+        Floors,
+        Inputs,
+        Large,
+        Output,
+        RecordError,
+        Subject,
+        Tolerance,
+        WildBug,
+        Witness,
+    )
+    from .records.rows import ORDINARY, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
+    from .records.suspect import first, suspect
+    from .records.table import find
+    from .report import plot
+    from .report.notebook import split
+    from .report.phrases import STUB, count
+    from .report.plot import ANSWER, MUTED, WILD, drawn
+    from .results.aim import Aim
+    from .results.data import plain
+    from .results.points import WEIGHTS, Points
+    from .ulp import PRECISION
+    from .verdicts import task
+    from .verdicts.job import Job, versions
+    from .verdicts.make import make, shared_worker
+    from .verdicts.scheduler import DEATHS, SETTINGS, Cluster, NoCluster, configured, remote
+    from .verdicts.store import Store
+    from .verdicts.task import FAILED, UNFIT
+    from .verdicts.verdict import LATE, LOST, Verdict
+
+__getattr__ = lazy_face(__name__, __file__)

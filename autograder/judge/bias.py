@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import torch
 
-from ..runner.call.dtypes import dtype_name
-from .case import Judged
+from ..runner import dtype_name
+from .case_verdict import Judged
 from .closeness import Expected
 from .records.common import HALVES
 from .records.record import BIAS, Exercise

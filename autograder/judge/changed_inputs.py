@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ..runner.call.contract import Args
+from ..runner import Args
 
 Change = tuple[str, Any]  # what is changed, to complete "the result comes out as if", and the argument in its place
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..runner.call.answer_cell import answer_of, follow_cells
-from ..words.quality import Quality
+from ..runner import answer_of, follow_cells
+from ..words import Quality
 
 if TYPE_CHECKING:
-    from ..runner.call.answer import Answer
-    from ..runner.sandbox import Budget, Limits, Worker
+    from ..runner import Answer, Budget, Limits, Worker
     from .records.record import Case, Exercise, Witness
     from .report.report import Report
 
@@ -45,13 +44,8 @@ def check(
     itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for
     success.
     """
-    from ..runner.call.answer import AnswerError
-    from ..runner.call.error_line import Interrupted, interrupted
-    from ..runner.call.examination import Unloadable
-    from ..runner.call.outcome import Trouble
-    from ..runner.call.printing import few_lines
-    from ..runner.call.runner import InProcess
-    from ..words.progress import Progress
+    from ..runner import AnswerError, InProcess, Interrupted, Trouble, Unloadable, few_lines, interrupted
+    from ..words import Progress
     from .device_and_emulator import combined, emulated
     from .judge import judge
     from .records.table import find
@@ -100,11 +94,18 @@ def check_answer(
     without one it runs here. cases: an instructor's own, after those of the exercise. targets, require
     and conventions: as `check` has them. record: of the exercise, where it is in no table.
     """
-    from ..runner.call.answer import AnswerError, AnswerRefused, load
-    from ..runner.call.examination import Runner, Unloadable
-    from ..runner.call.outcome import Kind, Trouble
-    from ..runner.call.runner import InProcess
-    from ..runner.sandbox import Isolated, Limits
+    from ..runner import (
+        AnswerError,
+        AnswerRefused,
+        InProcess,
+        Isolated,
+        Kind,
+        Limits,
+        Runner,
+        Trouble,
+        Unloadable,
+        load,
+    )
     from .judge import judge
     from .records.record import Exercise
     from .records.table import find

@@ -9,10 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..runner.call.arguments import results_of
-from ..runner.call.contract import Args, tensors_of
-from ..runner.call.dtypes import dtype_name
-from ..runner.call.examination import Layouts
+from ..runner import Args, Layouts, dtype_name, results_of, tensors_of
 from .records.record import Case, Exercise
 from .results.case_result import Failure
 from .ulp import ulp_error, ulp_size

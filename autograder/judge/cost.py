@@ -14,12 +14,10 @@ from typing import Any
 
 import torch
 
-from ..gpu.compiler import KernelLaunch, Target
-from ..gpu.emulator import advice
-from ..runner.call.contract import Args, any_empty, tensors_of
-from ..runner.call.examination import Call, Compiles, Layouts, Runner
-from ..words.quality import Quality
-from .case import Judged
+from ..gpu import KernelLaunch, Target, advice
+from ..runner import Args, Call, Compiles, Layouts, Runner, any_empty, tensors_of
+from ..words import Quality
+from .case_verdict import Judged
 from .closeness import Expected, expect, unlike
 from .determinism import fault_in
 from .records.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large

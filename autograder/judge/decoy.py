@@ -4,10 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..runner.call.contract import Args, map_tensors, tensors_of
-from ..runner.call.outcome import Decoy
-from ..runner.sandbox.decoy import any_numbers
-from ..runner.sandbox.wire import buffers
+from ..runner import Args, Decoy, any_numbers, buffers, map_tensors, tensors_of
 from .records.record import Case
 
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same

@@ -6,11 +6,8 @@ from dataclasses import replace
 
 import torch
 
-from ..runner.call.contract import Args
-from ..runner.call.examination import Examined
-from ..runner.call.outcome import Decoy, Outcome, Trouble
-from ..runner.sandbox.wire.buffers import bits
-from ..words.quality import Quality
+from ..runner import Args, Decoy, Examined, Outcome, Trouble, bits
+from ..words import Quality
 from . import masked_lanes
 from .closeness import Comparison, Expected, compare, compare_all, expect, near
 from .fault import Fault

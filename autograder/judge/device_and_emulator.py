@@ -11,11 +11,22 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from ..gpu.compiler.launches import own_texts
-from ..runner.call.answer import OURS, Answer, AnswerError, Cell, imported, parse, refuse
-from ..runner.call.examination import Call, Examined, Runner
-from ..runner.sandbox import Isolated, SandboxError
-from ..words.quality import both
+from ..gpu import own_texts
+from ..runner import (
+    OURS,
+    Answer,
+    AnswerError,
+    Call,
+    Cell,
+    Examined,
+    Isolated,
+    Runner,
+    SandboxError,
+    imported,
+    parse,
+    refuse,
+)
+from ..words import both
 from .records.record import Exercise, Witness
 from .results.case_result import CaseResult
 from .results.data import ReportData

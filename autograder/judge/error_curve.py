@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from ..runner.call.dtypes import dtype_name
+from ..runner import dtype_name
 from .closeness import Comparison, Expected
 from .fingerprint import wild_outputs
 from .results.case_result import Curve

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from ..gpu.emulator import Finding
-from ..runner.call.outcome import Trouble
-from ..words.quality import Quality
+from ..gpu import Finding
+from ..runner import Trouble
+from ..words import Quality
 
 
 @dataclass(frozen=True)

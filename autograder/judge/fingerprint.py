@@ -2,9 +2,7 @@
 
 import torch
 
-from ..runner.call.arguments import results_of
-from ..runner.call.contract import Args, map_tensors
-from ..runner.call.gradient import with_gradient
+from ..runner import Args, map_tensors, results_of, with_gradient
 from .closeness import Wrong
 from .records.record import Bug, Exercise
 from .ulp import ulp_error

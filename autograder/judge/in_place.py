@@ -4,8 +4,7 @@ from collections.abc import Container
 
 import torch
 
-from ..runner.call.outcome import Outcome
-from ..runner.sandbox.wire.buffers import bits
+from ..runner import Outcome, bits
 from .closeness import Comparison
 
 

@@ -8,17 +8,11 @@ from importlib import metadata
 
 import torch
 
-from ..gpu.compiler import DEFAULT, CannotCompile, KernelLaunch, Target, is_new, targets_of
-from ..gpu.emulator import CANNOT_SHOW
-from ..gpu.interpret import mode
-from ..runner.call.contract import Args
-from ..runner.call.examination import Compiles, Runner
-from ..runner.call.outcome import Trouble
-from ..runner.call.threads import one_thread
-from ..runner.sandbox.compiler import shared_compiler
-from ..words.quality import Quality, qualities
+from ..gpu import CANNOT_SHOW, DEFAULT, CannotCompile, KernelLaunch, Target, is_new, mode, targets_of
+from ..runner import Args, Compiles, Runner, Trouble, one_thread, shared_compiler
+from ..words import Quality, qualities
 from .bias import judge_bias
-from .case import UNJUDGED, Judged, judge_case
+from .case_verdict import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import fingerprint
 from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness

@@ -6,8 +6,8 @@ A first call has NaN in them, and a second 0, as today's NVIDIA backends fill th
 
 from collections.abc import Iterable
 
-from ..gpu.emulator import LANE_VALUES, Finding
-from ..words.quality import Quality
+from ..gpu import LANE_VALUES, Finding
+from ..words import Quality
 from .fault import Fault
 from .results.sentences import sentence
 

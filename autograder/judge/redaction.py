@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import torch
 
-from .case import Judged
+from .case_verdict import Judged
 from .records.record import Exercise
 from .trial import describe
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ..runner.call.contract import Args, named_tensors, tensors_of
+from ..runner import Args, named_tensors, tensors_of
 from .changed_inputs import changed
 from .closeness import Comparison, Expected, expect
 from .factor import spelled

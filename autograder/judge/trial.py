@@ -8,9 +8,7 @@ from typing import Any
 
 import torch
 
-from ..runner.call.contract import Args
-from ..runner.call.dtypes import dtype_name
-from ..runner.call.examination import Call, Runner
+from ..runner import Args, Call, Runner, dtype_name
 from .closeness import Expected, expect
 from .decoy import decoys
 from .records.record import Case, Exercise, ordinary

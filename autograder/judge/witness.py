@@ -10,11 +10,8 @@ from dataclasses import replace
 
 import torch
 
-from ..runner.call.arguments import results_of
-from ..runner.call.contract import Args
-from ..runner.call.dtypes import dtype_name
-from ..runner.call.examination import Call, Runner
-from .case import UNJUDGED, Judged
+from ..runner import Args, Call, Runner, dtype_name, results_of
+from .case_verdict import UNJUDGED, Judged
 from .closeness import Comparison, compare_all, expect
 from .records.record import Case, Witness
 from .results.case_result import CaseResult, Status

@@ -22,7 +22,7 @@ def function_name(text: str) -> str:
     return text
 
 
-def qualities(text: str) -> list[str]:
+def quality_names(text: str) -> list[str]:
     """Reads ``correct,portable`` as a list of qualities. Raises ArgumentTypeError for a name that is not one."""
     try:
         return list(quality.qualities(text.split(",")))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from answers import Unwatched, answer
-from graded_kernels.autograder.judge.case import judge_case
+from graded_kernels.autograder.judge.case_verdict import judge_case
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.redaction import redacted

@@ -22,8 +22,7 @@ from nbgrader.converters.base import BaseConverter, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from traitlets import Float, List, Unicode
 
-from ...runner.doctor.doctor import close_to_others
-from ...runner.sandbox import SandboxError
+from ...runner import SandboxError, close_to_others
 from . import disk, interrupt, lock, other_files, points
 from .by_hand import Seen, seen_in
 from .class_seed import ClassSecretError

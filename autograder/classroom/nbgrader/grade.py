@@ -17,13 +17,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_solution, is_task
 from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
-from ...judge.report.phrases import count
-from ...judge.verdicts.job import Job
-from ...judge.verdicts.make import make, shared_worker
-from ...judge.verdicts.store import Store
-from ...judge.verdicts.verdict import Verdict
-from ...runner.call.answer import Answer, Cell
-from ...runner.sandbox import RUNGS, Budget, Limits
+from ...judge import Job, Store, Verdict, count, make, shared_worker
+from ...runner import RUNGS, Answer, Budget, Cell, Limits
 from . import by_hand, hidden_cases, interrupt
 from .class_seed import class_seed
 from .notebook_file import MEGABYTE, beginning
@@ -168,7 +163,7 @@ class Grade(NbGraderPreprocessor):
         """Tries the teacher's own cases, and the records that were released. Raises HiddenCasesError, NotReleased."""
         records = released.records()
         for name, path in records.items():
-            from ...judge.records.external_records import read_text  # and PyTorch with it, as in `_read`
+            from ...judge import read_text  # and PyTorch with it, as in `_read`
 
             try:
                 read_text(released.record(name), name)

@@ -33,8 +33,11 @@ def try_all(folder: Path, found: dict[str, str], records: dict[str, str]) -> Non
     """
     if not found:
         return
-    from ...judge.records.external_records import read_cases, read_text
-    from ...judge.records.table import find  # and PyTorch with it, which a run without such files may not need
+    from ...judge import (
+        find,  # and PyTorch with it, which a run without such files may not need
+        read_cases,
+        read_text,
+    )
 
     for name, text in found.items():
         try:

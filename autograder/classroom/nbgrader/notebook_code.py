@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from ...runner.call.answer import OURS, imported
-from ...words.text import is_python
+from ...runner import OURS, imported
+from ...words import is_python
 
 # Around what nbgrader leaves out of a released notebook: an answer's code, a question's marking guide.
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"

@@ -14,10 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 
-from ...judge.report.notebook import split
-from ...judge.results.data import plain
-from ...judge.results.points import Points
-from ...judge.verdicts.verdict import LATE, LOST, Verdict
+from ...judge import LATE, LOST, Points, Verdict, plain, split
 from .notebook_code import BEGIN_GUIDE, END_GUIDE
 from .rebuild import RECORD, grade_id, is_answer
 

@@ -20,8 +20,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import compute_checksum, is_grade
 from traitlets import Float
 
-from ...judge.results.aim import Aim
-from ...judge.results.points import WEIGHTS
+from ...judge import WEIGHTS, Aim
 from .rebuild import grade_id
 
 

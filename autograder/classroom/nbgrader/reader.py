@@ -22,7 +22,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from ...runner.sandbox.line_server import LineServer, ServerEnded, confine_self
+from ...runner import LineServer, ServerEnded, confine_self
 from .notebook_code import is_published, plain_python, without_course
 from .notebook_file import Unreadable, beginning, plain, read
 from .rebuild import (

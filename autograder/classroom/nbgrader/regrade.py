@@ -16,8 +16,8 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from ...judge.verdicts.job import Job, versions
-from ...runner.call.answer import Answer
+from ...judge import Job, versions
+from ...runner import Answer
 from .other_files import TIME
 from .points import weights_of
 from .rebuild import RECORD, exercise_of, grade_id, is_answer, runs

@@ -15,8 +15,8 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
-from ...judge.verdicts.job import Job
-from ...runner.call.answer import Answer, Cell
+from ...judge import Job
+from ...runner import Answer, Cell
 from . import other_files, points
 from .notebook_file import Unreadable, plain
 from .other_files import answers, renamed, why_unread

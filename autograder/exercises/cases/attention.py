@@ -10,11 +10,21 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from ...judge.records.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, Arguments, View, as_it_is, every_second
-from ...judge.records.elementwise import BEYOND, normal
-from ...judge.records.record import Case, Large, Subject
-from ...runner.call.contract import Args
-from ...runner.call.huge_strides import far_apart
+from ...judge import (
+    AGAIN,
+    BEYOND,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Case,
+    Large,
+    MakeArguments,
+    Subject,
+    View,
+    as_it_is,
+    every_second,
+    normal,
+)
+from ...runner import Args, far_apart
 
 Change = Callable[[Generator, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]  # of (generator, q, k, v)
 
@@ -52,7 +62,7 @@ class Batch:
         return (lengths, self.causal) if self.causal else () if lengths is None else (lengths,)
 
 
-def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
+def attention_cases(arguments: MakeArguments) -> tuple[Case, ...]:
     """The cases of a function of q, k, v, key_lengths, causal and scale.
 
     arguments: (generator, q, k, v, *as many of the others as a case sets) -> the exercise's arguments. Its ``view`` is
@@ -68,7 +78,7 @@ def attention_cases(arguments: Arguments) -> tuple[Case, ...]:
     return tuple(case(*row) for row in ROWS)
 
 
-def many_queries(arguments: Arguments, queries: tuple[int, ...], outputs: tuple[bool, ...]) -> Large:
+def many_queries(arguments: MakeArguments, queries: tuple[int, ...], outputs: tuple[bool, ...]) -> Large:
     """4096 queries and 2048 keys of 8 heads: 256 MiB of scores.
 
     queries: which arguments have a row for each query. outputs: for each output whether it has; the others are sums

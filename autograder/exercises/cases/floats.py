@@ -5,11 +5,22 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...judge.records.common import AGAIN, KEEP_NOTHING, STEP_BY_STEP, View, transposed, with_gaps
-from ...judge.records.elementwise import BEYOND, BEYOND_HINT, elementwise, every_value, normal
-from ...judge.records.record import Case, Inputs
-from ...runner.call.contract import Args
-from ...runner.call.huge_strides import far_apart
+from ...judge import (
+    AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    KEEP_NOTHING,
+    STEP_BY_STEP,
+    Case,
+    Inputs,
+    View,
+    elementwise,
+    every_value,
+    normal,
+    transposed,
+    with_gaps,
+)
+from ...runner import Args, far_apart
 
 INF, NAN = float("inf"), float("nan")
 FRACTION = 23  # bits of a float32, below its exponent

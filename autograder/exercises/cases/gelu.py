@@ -6,11 +6,8 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...judge.records.common import Arguments, as_they_are
-from ...judge.records.elementwise import ELEMENTWISE, VALUES, elementwise
-from ...judge.records.record import Case
-from ...judge.results.aim import Aim
-from ...runner.call.contract import Args
+from ...judge import ELEMENTWISE, VALUES, Aim, Case, MakeArguments, as_they_are, elementwise
+from ...runner import Args
 
 # Where the forms differ most, where 1 + erf and 1 + tanh run out of digits, where e^2u overflows, and where x³ does.
 TURNS = (-41.0, -13.2, -10.0, -6.0, -5.5, -5.0, -3.0, -2.699, -1.0, -0.7518, 0.7518, 1.0, 2.699, 5.5, 10.0, 13.0, 41.0)
@@ -29,7 +26,7 @@ def in_both_forms(parameters: tuple[str, ...], tail: Callable[[str], Tensor]) ->
     return (*_one_form(parameters, lambda: tail("none"), as_they_are), *(_named(case, "tanh") for case in stated))
 
 
-def _one_form(parameters: tuple[str, ...], tail: Callable[[], Tensor], arguments: Arguments) -> list[Case]:
+def _one_form(parameters: tuple[str, ...], tail: Callable[[], Tensor], arguments: MakeArguments) -> list[Case]:
     cases = list(elementwise(parameters, "x", tail, arguments=arguments))
     before = next(i for i, case in enumerate(cases) if case.name == "large values")
     cases.insert(before, _turns(parameters, arguments))
@@ -43,7 +40,7 @@ def _named(case: Case, form: str) -> Case:
     return replace(case, name=f"{form}: {case.name}", hint=hint, aim=aim)
 
 
-def _turns(parameters: tuple[str, ...], arguments: Arguments) -> Case:
+def _turns(parameters: tuple[str, ...], arguments: MakeArguments) -> Case:
     def inputs(generator: Generator) -> Args:
         x = torch.tensor(TURNS)
         drawn = (x if p == "x" else torch.linspace(-1.7, 1.3, len(TURNS)) for p in parameters)

@@ -3,9 +3,7 @@
 import torch
 from torch import Tensor
 
-from ...judge.records.common import EPS
-from ...judge.records.record import Floors
-from ...judge.records.rows import floors
+from ...judge import EPS, Floors, floors
 
 
 def seen_keys(q: Tensor, k: Tensor, key_lengths: Tensor | None, causal: bool) -> Tensor:

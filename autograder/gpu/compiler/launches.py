@@ -5,7 +5,7 @@ import linecache
 from collections.abc import Iterable
 from types import FunctionType
 
-from ...words.text import is_python
+from ...words import is_python
 from ..emulator.launch import Launch
 from . import SEAM, KernelLaunch, recorded
 

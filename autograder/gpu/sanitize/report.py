@@ -5,7 +5,7 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...words.text import visible
+from ...words import visible
 from ..cuda.devices import DEVICES
 from .allowed import Allowances
 from .baseline import Baseline

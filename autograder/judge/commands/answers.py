@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ...words.usage import UsageError
+from ...words import UsageError
 
 if TYPE_CHECKING:
-    from ...runner.call.answer import Answer
-    from ...runner.sandbox import Worker
+    from ...runner import Answer, Worker
     from ..records.record import Exercise, Witness
     from ..report.report import Report
 
@@ -50,7 +49,7 @@ def started(record: Path | None = None) -> "Worker":
     """A started worker, which makes its imports while this process makes its own. record: a file that no answer may
     read, nor what lies beside it. Raises UsageError where no worker can be started.
     """
-    from ...runner.sandbox import SandboxError, Worker
+    from ...runner import SandboxError, Worker
 
     try:
         worker = Worker(hidden=() if record is None else (str(record.resolve().parent),))
@@ -68,7 +67,7 @@ def not_isolated(reason: Exception) -> UsageError:
 
 def wanted_of(file: Path, record: "Exercise | Witness", options: argparse.Namespace) -> Wanted:
     """The answer in a file. Raises UsageError."""
-    from ...runner.call.answer import AnswerError, read_file
+    from ...runner import AnswerError, read_file
     from ..checking import choose_backend
 
     try:
@@ -114,7 +113,7 @@ def report_on(
 
     Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
-    from ...runner.sandbox import Isolated, Limits, SandboxError
+    from ...runner import Isolated, Limits, SandboxError
     from ..judge import judge
     from ..report.report import Report
 
@@ -133,8 +132,7 @@ def report_on(
 
 def report_on_here(wanted: Wanted, how: dict[str, Any]) -> "Report":
     """The report on an answer that is called in this process, where its code may end the process."""
-    from ...runner.call.examination import Unloadable
-    from ...runner.call.outcome import Trouble
+    from ...runner import Trouble, Unloadable
     from ..checking import check_answer
     from ..judge import judge
     from ..report.report import Report

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ...words.usage import NOT_PASSED, PASSED, Commands, UsageError, new_file, qualities
+from ...words import NOT_PASSED, PASSED, Commands, UsageError, new_file, quality_names
 from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def add_to(commands: Commands) -> argparse.ArgumentParser:
         help="call the answer in this process, unprotected: code that you trust, in a debugger or without isolation",
     )
     check.add_argument(
-        "--only", action="extend", type=qualities, help="what decides: some of correct,portable,efficient"
+        "--only", action="extend", type=quality_names, help="what decides: some of correct,portable,efficient"
     )
     check.add_argument(
         "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"
@@ -68,7 +68,7 @@ def jobs(text: str) -> int:
 
 def targets(text: str) -> list[str]:
     """Reads ``sm_80,gfx942`` or ``all`` as names of GPUs. Raises ArgumentTypeError for an unknown one."""
-    from ...gpu.compiler import targets_of
+    from ...gpu import targets_of
 
     names = "all" if text == "all" else [name.strip() for name in text.split(",")]
     try:
@@ -123,7 +123,7 @@ def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
         from .junit import write
 
         write(options.junit, [(options.files[0], report)])
-    from ...words.progress import wants_color
+    from ...words import wants_color
     from ..report import terminal as text
 
     if options.json:

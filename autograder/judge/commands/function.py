@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
-from ...gpu.cuda import shimmed
-from ...runner.call.function import Function
-from ...words.usage import UsageError
+from ...gpu import shimmed
+from ...runner import Function
+from ...words import UsageError
 from ..judge import judge
 from ..report.report import Report
 

@@ -4,8 +4,7 @@ import xml.etree.ElementTree as xml
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...words.text import visible
-from ...words.usage import UsageError
+from ...words import UsageError, visible
 
 if TYPE_CHECKING:
     from ..report.report import Report

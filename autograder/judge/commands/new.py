@@ -4,7 +4,7 @@ import argparse
 import os
 from pathlib import Path
 
-from ...words.usage import PASSED, Commands, UsageError, function_name
+from ...words import PASSED, Commands, UsageError, function_name
 
 TEMPLATES = Path(__file__).parent / "templates"
 FAMILIES = ("elementwise", "rowwise", "loss")

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ...words.text import visible
-from ...words.usage import NOT_PASSED, PASSED, USAGE, UsageError
+from ...words import NOT_PASSED, PASSED, USAGE, UsageError, visible
 from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
-    from ...runner.sandbox import Worker
+    from ...runner import Worker
     from ..records.record import Exercise, Witness
     from ..report.report import Report
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ...runner.call.contract import Args, map_tensors
+from ...runner import Args, map_tensors
 from .record import Case
 
 IGNORE = -100

@@ -6,13 +6,13 @@ from collections.abc import Callable
 import torch
 from torch import Generator, Tensor
 
-from ...runner.call.contract import Args
+from ...runner import Args
 
 View = Callable[[Tensor], Tensor]  # of a tensor's memory
 
 # (generator, *the tensors that a case draws, *the numbers and words that it sets) -> the exercise's arguments, in their
 # order. What a case leaves at its default is not handed over, as in a call.
-Arguments = Callable[..., Args]
+MakeArguments = Callable[..., Args]
 
 
 def as_they_are(generator: Generator, *given: object) -> Args:

@@ -34,9 +34,8 @@ from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from ...gpu.aten import MOVE, POINTWISE, VIEW
-from ...gpu.cuda.lazy_dynamo import lazily
-from ...runner.call.contract import Args, as_tuple, parts_of
+from ...gpu import MOVE, POINTWISE, VIEW, lazily
+from ...runner import Args, as_tuple, parts_of
 from .record import Floors, Tolerance
 
 SEEDS = 16

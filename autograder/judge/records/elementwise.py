@@ -10,15 +10,13 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...runner.call.contract import Args
-from ...runner.call.dtypes import dtype_name
-from ...runner.call.huge_strides import far_apart
+from ...runner import Args, dtype_name, far_apart
 from .common import (
     AGAIN,
     HALVES,
     KEEP_NOTHING,
     STEP_BY_STEP,
-    Arguments,
+    MakeArguments,
     View,
     as_they_are,
     every_second,
@@ -226,7 +224,7 @@ NOT_FINITE = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
 
 
 def elementwise(
-    parameters: tuple[str, ...], swept: str, tail: Callable[[], Tensor], *, arguments: Arguments = as_they_are
+    parameters: tuple[str, ...], swept: str, tail: Callable[[], Tensor], *, arguments: MakeArguments = as_they_are
 ) -> tuple[Case, ...]:
     """The cases of an elementwise function.
 

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from ...runner.sandbox.paths import RECORDS, is_course
+from ...runner import RECORDS, is_course
 from .record import Case, Exercise, RecordError, Witness
 from .validation import of_cases, validate
 

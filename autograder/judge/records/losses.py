@@ -10,16 +10,14 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from ...runner.call.contract import Args
-from ...runner.call.dtypes import dtype_name
-from ...runner.call.huge_strides import far_apart
+from ...runner import Args, dtype_name, far_apart
 from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
 from .common import (
     AGAIN,
     HALVES,
     KEEP_NOTHING,
     STEP_BY_STEP,
-    Arguments,
+    MakeArguments,
     View,
     as_they_are,
     every_second,
@@ -343,7 +341,7 @@ IGNORED_NAN = Row(
 )
 
 
-def losses(*, checked: bool, near_certain: bool, arguments: Arguments = as_they_are) -> tuple[Case, ...]:
+def losses(*, checked: bool, near_certain: bool, arguments: MakeArguments = as_they_are) -> tuple[Case, ...]:
     """The cases of a function of logits and labels.
 
     checked: the function refuses labels out of range. near_certain: a label of probability nearly 1 costs float32 its
@@ -366,7 +364,7 @@ def losses(*, checked: bool, near_certain: bool, arguments: Arguments = as_they_
     )
 
 
-def _refused(arguments: Arguments, bad: BadLabel) -> Case:
+def _refused(arguments: MakeArguments, bad: BadLabel) -> Case:
     """A bad label, another one after it, and an ignored row before: the message names the first."""
 
     def inputs(generator: Generator) -> Args:

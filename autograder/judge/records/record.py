@@ -12,16 +12,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 
-from ...runner.call.contract import (
-    Args,
-    Contract,
-    any_empty,
-    as_tuple,
-    map_tensors,
-    named_tensors,
-    parts_of,
-    tensors_of,
-)
+from ...runner import Args, Contract, any_empty, as_tuple, map_tensors, named_tensors, parts_of, tensors_of
 from ..results.aim import Aim
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws

@@ -10,13 +10,12 @@ from typing import NamedTuple
 import torch
 from torch import Generator, Tensor
 
-from ...runner.call.contract import Args
-from ...runner.call.huge_strides import far_apart
+from ...runner import Args, far_apart
 from .common import (
     AGAIN,
     KEEP_NOTHING,
     STEP_BY_STEP,
-    Arguments,
+    MakeArguments,
     View,
     as_they_are,
     every_second,
@@ -291,7 +290,7 @@ ROWS = (
 )
 
 
-def rowwise(*, arguments: Arguments = as_they_are) -> tuple[Case, ...]:
+def rowwise(*, arguments: MakeArguments = as_they_are) -> tuple[Case, ...]:
     """The cases of a function that normalises the rows of a matrix. Those in which mean and variance matter are no
     trouble to one that takes neither.
 
@@ -308,7 +307,7 @@ def rowwise(*, arguments: Arguments = as_they_are) -> tuple[Case, ...]:
     return tuple(case(row) for row in ROWS)
 
 
-def backward(*, arguments: Arguments) -> tuple[Case, ...]:
+def backward(*, arguments: MakeArguments) -> tuple[Case, ...]:
     """More cases for a gradient (dy, ...): it also sums over rows, and dy is what another layer handed back."""
 
     def case(name: str, subject: Subject, x: Draw, view: View, hint: str) -> Case:

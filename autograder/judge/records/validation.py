@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ...runner.call.contract import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
+from ...runner import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
 from ..results.aim import Aim
 from .common import HALVES
 from .derived import FormulaError

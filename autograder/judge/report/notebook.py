@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 
-from ...words.text import visible
+from ...words import visible
 from ..results.case_result import CaseResult, Curve
 from ..results.causes import Cause
 from ..results.data import ReportData

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...words.quality import Quality
-from ...words.text import visible
+from ...words import Quality, visible
 from ..results.aim import Aim
 from ..results.case_result import CaseResult, Failure
 from ..results.causes import Cause

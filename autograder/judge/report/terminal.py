@@ -4,8 +4,7 @@ import shutil
 import sys
 import textwrap
 
-from ...words.progress import wants_color
-from ...words.text import visible
+from ...words import visible, wants_color
 from ..results.causes import Cause
 from ..results.data import ReportData
 from . import phrases

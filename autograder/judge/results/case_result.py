@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from ...words.quality import Quality
+from ...words import Quality
 from .aim import Aim
 from .flaw import Flaw
 

@@ -6,7 +6,7 @@ Whether two cases fail for one cause, and so what they cost, follows from code a
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...words.quality import Quality
+from ...words import Quality
 from .case_result import CaseResult
 from .sentences import sentence
 

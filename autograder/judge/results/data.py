@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...words.quality import Quality
+from ...words import Quality
 from .case_result import CaseResult
 from .causes import Cause, causes
 from .points import Part

@@ -3,12 +3,8 @@
 import contextlib
 from dataclasses import dataclass
 
-from ...gpu.cuda.placement import place
-from ...gpu.emulator import Emulator
-from ...runner.call.arguments import duplicate
-from ...runner.call.callee import Callee, CompareError, attached, called, matched
-from ...runner.call.contract import Args, Contract, map_tensors
-from ...runner.call.function import Function
+from ...gpu import Emulator, place
+from ...runner import Args, Callee, CompareError, Contract, Function, attached, called, duplicate, map_tensors, matched
 from .errors import CandidateError
 from .method import Method, method_of
 from .operators import Operators

@@ -4,7 +4,7 @@ import argparse
 import json
 import signal
 
-from ...words.usage import NOT_PASSED, PASSED, Commands, UsageError, qualities
+from ...words import NOT_PASSED, PASSED, Commands, UsageError, quality_names
 from ..commands.answers import keep_stdout
 
 
@@ -27,7 +27,7 @@ def add_to(commands: Commands) -> None:
         "--without", action="append", default=[], metavar="NAME", help="leave out families whose name begins so: NaN"
     )
     compare.add_argument("--forward-only", action="store_true", help="do not compare gradients")
-    compare.add_argument("--only", action="extend", type=qualities, help="what decides: correct, portable or both")
+    compare.add_argument("--only", action="extend", type=quality_names, help="what decides: correct, portable or both")
     compare.add_argument(
         "--any-method", action="store_true", help="a candidate may call the reference's operators: its values decide"
     )
@@ -59,7 +59,7 @@ def main(options: argparse.Namespace) -> int:
     if not options.candidate:
         raise UsageError("name a reference and a candidate, or a table of them with --table")
     stdout = keep_stdout()
-    from ...words.progress import wants_color
+    from ...words import wants_color
     from ..report import terminal  # after the command line was understood: it takes seconds
     from .comparison import compare
     from .errors import CompareError

@@ -7,12 +7,9 @@ from typing import Any
 
 import torch
 
-from ...gpu.emulator import OF_MEMORY
-from ...runner.call.callee import callee_of
-from ...runner.call.contract import Args
-from ...runner.call.examination import Call, Layouts, Runner
-from ...runner.sandbox import Limits, Worker
-from ...words.quality import Quality
+from ...gpu import OF_MEMORY
+from ...runner import Args, Call, Layouts, Limits, Runner, Worker, callee_of
+from ...words import Quality
 from ..judge import counts_as_right, judge
 from ..report.report import Report
 from ..results.case_result import CaseResult

@@ -1,6 +1,6 @@
 """What is said of a reference, a candidate or arguments that cannot be compared."""
 
-from ...runner.call.callee import CompareError
+from ...runner import CompareError
 
 __all__ = ["CandidateError", "CompareError"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...runner.call.contract import Args, tensors_of
+from ...runner import Args, tensors_of
 from .errors import CompareError
 
 SIZES = (0, 1, 7, 33, 129, 1031)  # what a function of a seed and a size is called with

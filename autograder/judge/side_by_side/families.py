@@ -8,8 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Generator, Tensor
 
-from ...runner.call.contract import Args, map_tensors, tensors_of
-from ...runner.call.dtypes import dtype_name
+from ...runner import Args, dtype_name, map_tensors, tensors_of
 from ..records import common
 from .drawing import drawn_like
 from .example import SIZES, USUAL, Example

@@ -10,9 +10,8 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...gpu.cuda.lazy_dynamo import lazily
-from ...runner.call import callee
-from ...runner.call.dtypes import dtype_name
+from ...gpu import lazily
+from ...runner import callee, dtype_name
 
 HALVES = (torch.float16, torch.bfloat16)
 _OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference's own code

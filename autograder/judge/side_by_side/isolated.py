@@ -10,13 +10,8 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ...gpu.aten import PERMITTED, POINTWISE, base
-from ...runner.call.answer import Answer, Cell
-from ...runner.call.contract import Contract, Form
-from ...runner.call.examination import Call
-from ...runner.call.outcome import Outcome, Trouble
-from ...runner.sandbox import Budget, Isolated, Limits, Worker
-from ...runner.sandbox.proof import UNKNOWN
+from ...gpu import PERMITTED, POINTWISE, base
+from ...runner import UNKNOWN, Answer, Budget, Call, Cell, Contract, Form, Isolated, Limits, Outcome, Trouble, Worker
 from .candidate import shapes
 from .code import Code
 from .errors import CandidateError

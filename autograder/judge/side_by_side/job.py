@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ...words import quality
-from ...words.usage import UsageError
+from ...words import UsageError, qualities
 from ..verdicts import source
 from ..verdicts.job import versions
 
@@ -210,5 +209,5 @@ def _options(given: Any) -> Options:
             raise ValueError(f"the option {name} should be {_WORDS[wanted]}, not {value!r:.60}")
         found[name] = tuple(value) if isinstance(value, list) else value
     if "only" in found:
-        found["only"] = tuple(one.value for one in quality.qualities(found["only"]))
+        found["only"] = tuple(one.value for one in qualities(found["only"]))
     return Options(**found)

@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from ...runner.call.callee import CompareError, made_of
-from ...runner.call.contract import Args, tensors_of
+from ...runner import Args, CompareError, made_of, tensors_of
 from ..commands.function import found
 from .errors import CandidateError
 

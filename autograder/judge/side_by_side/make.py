@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...runner.sandbox import SandboxError
-from ...runner.sandbox.worker import linux
-from ...words.usage import UsageError
+from ...runner import SandboxError, linux
+from ...words import UsageError
 from ..commands.answers import keep_stdout
 from ..results.causes import Cause
 from ..verdicts.make import shared_worker

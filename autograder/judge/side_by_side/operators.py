@@ -6,9 +6,8 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ...gpu.aten import ALLOCATE, FILL, MOVE, VIEW, base
-from ...gpu.cuda.lazy_dynamo import lazily
-from ...runner.call.contract import tensors_of
+from ...gpu import ALLOCATE, FILL, MOVE, VIEW, base, lazily
+from ...runner import tensors_of
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
 MEMORY = ALLOCATE | FILL | MOVE | VIEW  # and what else moves numbers, or reads them, without computing

@@ -7,10 +7,8 @@ from typing import Any, NoReturn
 
 import torch
 
-from ...gpu.cuda import shimmed
-from ...runner.call.callee import callee_of
-from ...runner.call.printing import few_lines
-from ...runner.sandbox import Limits, Worker
+from ...gpu import shimmed
+from ...runner import Limits, Worker, callee_of, few_lines
 from ..records.record import Exercise
 from ..records.table import EXERCISES
 from ..trial import arguments as case_arguments

@@ -5,7 +5,7 @@ import os
 import tempfile
 from typing import Any, Self
 
-from ...runner.sandbox.line_server import LineServer, ServerEnded
+from ...runner import LineServer, ServerEnded
 from .job import Job
 from .verdict import about, without_report
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ...runner.call.contract import Args, named_tensors
+from ...runner import Args, named_tensors
 from ..records.derived import derived
 from ..records.record import Case, Exercise, Floors, Output
 from ..results.aim import Aim

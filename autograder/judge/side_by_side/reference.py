@@ -11,9 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ...runner.call.arguments import duplicate
-from ...runner.call.callee import Callee, NotAttached
-from ...runner.call.contract import Args, map_tensors, parts_of, tensors_of
+from ...runner import Args, Callee, NotAttached, duplicate, map_tensors, parts_of, tensors_of
 from .drawing import varied
 from .errors import CompareError
 from .float64 import Widened, in_float64

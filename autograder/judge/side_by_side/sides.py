@@ -8,7 +8,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from ...words.usage import UsageError
+from ...words import UsageError
 from ..commands.function import found, named
 from .code import Code
 from .errors import CandidateError, CompareError

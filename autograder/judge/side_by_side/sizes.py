@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from ...runner.call.contract import Args
+from ...runner import Args
 from .drawing import longer
 
 Place = tuple[int, int]  # an argument, and its dimension; -1 for a number that is a size itself

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...words.progress import Terminal
-from ...words.usage import NOT_PASSED, PASSED, UsageError
+from ...words import NOT_PASSED, PASSED, Terminal, UsageError
 from ..report.phrases import count
 from .job import Job, read
 from .process import Process, Unfit

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from ...words.usage import Commands
+from ...words import Commands
 from .store import Store
 
 DONE, USAGE = 0, 2

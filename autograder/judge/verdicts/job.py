@@ -8,9 +8,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
 
-from ...runner.call.answer import Answer, Cell
-from ...runner.call.package import Module
-from ...runner.sandbox import Limits
+from ...runner import Answer, Cell, Limits, Module
 from . import source
 
 LIBRARIES = ("torch", "triton", "numpy")

@@ -11,8 +11,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ...runner.sandbox import Budget, SandboxError, Worker, require
-from ...runner.sandbox.worker.garbage_collection import no_garbage
+from ...runner import Budget, SandboxError, Worker, no_garbage, require
 from ..checking import check_answer
 from .job import Job
 from .verdict import LATE, LOST, Verdict

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ...runner.sandbox.paths import offered
+from ...runner import offered
 
 HOUSE = Path(__file__).parents[2]
 # What decides, of the grader and of the published bugs that answers are compared with. Scores are computed from the

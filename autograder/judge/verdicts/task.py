@@ -2,7 +2,7 @@
 
 import json
 
-from ...runner.sandbox import SandboxError
+from ...runner import SandboxError
 from .job import Job, OtherVersions
 from .make import load, make, shared_worker
 

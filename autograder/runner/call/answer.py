@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...gpu.compiler import SEAM
-from ...words.text import is_python
+from ...gpu import SEAM
+from ...words import is_python
 from .definitions import definitions_in
 from .package import Module, PackageError, collect, install
 

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ...words.notebook import shell
+from ...words import shell
 from .answer import AnswerError
 
 _cells: dict[str, str] = {}  # the code of every cell, by its id, as it was run last

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...gpu.emulator import Finding
+from ...gpu import Finding
 from .huge_strides import is_apart
 
 PAD = 4096  # bytes before and after each tensor; a load that strays there reads NaN, a store is found afterwards

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 import triton
 
-from ...gpu.emulator.findings import Place
+from ...gpu import Place
 
 _LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 # A sandbox's Python is not the one that these were installed for.

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import torch
 
-from ...gpu.compiler import KernelLaunch, Target
+from ...gpu import KernelLaunch, Target
 from .contract import Args
 from .outcome import Decoy, Outcome, Trouble
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...gpu.emulator import EmulatorError
+from ...gpu import EmulatorError
 from .answer import trace
 from .arguments import duplicate
 from .contract import Args, Contract, tensors_of
@@ -38,7 +38,7 @@ class Function(InProcess):
         self, args: Args, machine: Machine, peak: Peak, written: Written | None
     ) -> tuple[object, Trouble | None]:
         if self.simulated:
-            from ...gpu.cuda.placement import place
+            from ...gpu import place
 
             for tensor in tensors_of(args):
                 place(tensor, True)

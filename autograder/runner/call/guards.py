@@ -14,8 +14,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import GridExecutor
 
-from ...gpu.aten import ALLOCATE, FILL, MOVE, VIEW, base
-from ...gpu.cuda.lazy_dynamo import lazily
+from ...gpu import ALLOCATE, FILL, MOVE, VIEW, base, lazily
 from .callers import composed
 from .contract import Args, tensors_of
 from .machine import Machine

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from ...gpu.emulator import Finding
+from ...gpu import Finding
 
 
 @runtime_checkable

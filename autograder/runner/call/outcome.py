@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ...gpu.compiler import KernelLaunch
-from ...gpu.emulator import Finding
+from ...gpu import Finding, KernelLaunch
 from .contract import Args
 
 # Troubles of the answer's own. converted: a tensor outside of the kernel, of which calls in its dtype are free.

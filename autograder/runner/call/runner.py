@@ -10,10 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...gpu.aten import is_permitted
-from ...gpu.compiler.launches import plain_launches
-from ...gpu.emulator import Emulator, EmulatorError, Finding, Replay
-from ...gpu.interpret import ensure_runnable, interpreted
+from ...gpu import Emulator, EmulatorError, Finding, Replay, ensure_runnable, interpreted, is_permitted, plain_launches
 from .answer import is_stub, trace
 from .arguments import Given, apart, duplicate
 from .contract import Args, Contract, any_empty, map_tensors, named_tensors

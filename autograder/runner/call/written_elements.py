@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...gpu.aten import base
+from ...gpu import base
 from .contract import Args
 
 _BY_MASK = frozenset({"masked_fill", "masked_scatter"})

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...gpu.compiler import KernelLaunch
+from ...gpu import KernelLaunch
 
 
 def compile_launches(launches: list[KernelLaunch]) -> dict[str, Any]:

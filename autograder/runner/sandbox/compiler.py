@@ -11,9 +11,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from ...gpu.compiler import CannotCompile, KernelLaunch, Target, compile_report, device_libraries
-from ...gpu.compiler.launch import Json
-from ...gpu.compiler.report import NUMBERS
+from ...gpu import NUMBERS, CannotCompile, Json, KernelLaunch, Target, compile_report, device_libraries
 from . import roles
 from .host import Host, WorkerLost
 from .probe import SandboxError

@@ -13,9 +13,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from ...gpu.compiler import KernelLaunch
-from ...gpu.compiler.bindings import Refused
-from ...gpu.compiler.extract import extract
+from ...gpu import KernelLaunch, Refused, extract
 from .sources import Sources
 from .wire.plan import BUILTINS, BadPlan
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...gpu.aten import ALLOCATE, FILL, MOVE, VIEW
-from ...gpu.compiler import KernelLaunch
+from ...gpu import ALLOCATE, FILL, MOVE, VIEW, KernelLaunch
 from ..call.contract import Args, tensors_of
 from ..call.examination import Call, Examined, Layouts
 from ..call.outcome import Outcome, Trouble

@@ -4,9 +4,8 @@ import ast
 import re
 from dataclasses import replace
 
-from ...gpu.compiler import SEAM, KernelLaunch
-from ...gpu.compiler.bindings import Import, Names, bindings
-from ...words.text import is_python
+from ...gpu import SEAM, Import, KernelLaunch, Names, bindings
+from ...words import is_python
 from ..call.answer import Answer
 from ..call.package import absolute
 

@@ -9,9 +9,8 @@ from typing import Any, get_args
 
 import torch
 
-from ...gpu.compiler import KernelLaunch
-from ...gpu.emulator import KINDS as FINDINGS
-from ...gpu.emulator import Finding
+from ...gpu import KINDS as FINDINGS
+from ...gpu import Finding, KernelLaunch
 from ..call.contract import TENSORS
 from ..call.outcome import Own, Trouble
 from .wire import checked

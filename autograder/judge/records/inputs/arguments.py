@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Generator
 
-from ....runner.call.contract import Args
+from ....runner import Args
 from ..record import Exercise, RecordError
 from .values import Drawing, Values
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from ....runner.call.huge_strides import far_apart
+from ....runner import far_apart
 from .. import common
 from ..record import Exercise, RecordError
 

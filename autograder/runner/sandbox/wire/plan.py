@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ....gpu.compiler.launch import is_value
+from ....gpu import is_value
 from . import checked
 from .buffers import DTYPES, span
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from ....gpu.aten import base, is_permitted
+from ....gpu import base, is_permitted
 from ...call.answer import OperatorRefused
 
 # Where an operator can have kernels that compute on the CPU: any of them can be asked for by name.

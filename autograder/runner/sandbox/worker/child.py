@@ -13,9 +13,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from ....gpu.compiler import KernelLaunch
-from ....gpu.compiler.extract import ADVICE
-from ....gpu.emulator import Finding
+from ....gpu import ADVICE, Finding, KernelLaunch
 from ...call.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
 from ...call.arguments import shares_memory
 from ...call.callee import CompareError, function_of
@@ -81,7 +79,7 @@ _held = contextlib.ExitStack()  # until this process ends
 
 def simulate_gpu() -> None:
     """Simulates a GPU (`gpu.cuda`) as long as this process lives."""
-    from ....gpu.cuda import shimmed
+    from ....gpu import shimmed
 
     def refuse(why: str) -> NoReturn:
         raise NotImplementedError(why)

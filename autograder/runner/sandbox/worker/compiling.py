@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any
 
-from ....gpu.compiler import targets_of, worker
+from ....gpu import targets_of, worker
 
 
 def prepare() -> None:
@@ -19,7 +19,7 @@ def prepare() -> None:
 
 def imported() -> None:
     """Called after `compiler.device_libraries` is imported, for a kernel that may call device functions."""
-    from ....gpu.compiler import device_libraries
+    from ....gpu import device_libraries
 
     device_libraries.share()
 

@@ -16,9 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
-from ....gpu.aten import ALLOCATE
-from ....gpu.compiler.recording import surroundings
-from ....gpu.cuda.lazy_dynamo import lazily
+from ....gpu import ALLOCATE, lazily, surroundings
 from ...call.contract import as_tuple, tensors_of
 from ...call.dtypes import dtype_name
 from ...call.guards import HANDED_OVER

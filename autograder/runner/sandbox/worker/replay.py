@@ -11,8 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ....gpu.compiler.language import check_names
-from ....gpu.compiler.worker import decode
+from ....gpu import check_names, decode
 from ...call.contract import as_tuple, tensors_of
 from ..wire.buffers import DTYPES, span
 from ..wire.plan import BUILTINS

@@ -8,11 +8,9 @@ from typing import Any
 
 import torch
 
-from ..gpu.emulator import Finding
-from ..runner.call.contract import Args, any_empty, tensors_of
-from ..runner.call.examination import Examined
-from ..runner.call.outcome import Outcome, Trouble
-from ..words.quality import Quality
+from ..gpu import Finding
+from ..runner import Args, Examined, Outcome, Trouble, any_empty, tensors_of
+from ..words import Quality
 from . import masked_lanes
 from .closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
 from .determinism import unsteady

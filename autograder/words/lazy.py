@@ -1,0 +1,26 @@
+"""The face of a product: names that are imported from their modules when they are first asked for."""
+
+import ast
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def lazy_face(package: str, file: str) -> Callable[[str], Any]:
+    """The ``__getattr__`` of a package whose ``__init__.py``, ``file``, imports its names for type checkers, under
+    ``if TYPE_CHECKING``: `graded-kernels --help` does not wait for PyTorch and Triton.
+    """
+    tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    blocks = [node for node in tree.body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    home = {alias.name: node.module for node in imports for alias in node.names}
+
+    def get(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = f"{package}.{home[name]}"
+        found = importlib.import_module(module)
+        return getattr(found, name) if hasattr(found, name) else importlib.import_module(f"{module}.{name}")
+
+    return get
