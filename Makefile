@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach exercise chapter claims attacks chaos test planted matrix test-all lint build book release test-release grade-demo bench gpu audit doctor clean
+.PHONY: help lab teach exercise chapter claims attacks chaos test test-gpu test-runner test-judge test-classroom test-exercises test-course planted matrix test-all lint build book release test-release grade-demo bench gpu audit doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -38,11 +38,16 @@ STYLE := ruff check . && ruff format --check .
 # fixtures once; the module that took longest in the last run comes first.
 PYTEST := $(ONE_THREAD) python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10
 
-test: .venv/.ready   ## tests of everything, in minutes: each bug once, one of each kind of attack
+test: .venv/.ready   ## tests of everything, in minutes: each bug once; test-gpu, -runner, -judge, ... one product's
 	@$(STYLE)
 	@types=$$(mktemp); mypy > $$types 2>&1 & checked=$$!; \
 		$(PYTEST) $(PYTEST_ARGS); status=$$?; \
 		wait $$checked || status=$$?; cat $$types; rm $$types; exit $$status
+
+PRODUCTS := gpu runner judge classroom exercises course
+
+$(PRODUCTS:%=test-%): test-%: .venv/.ready  # tests of one product
+	@$(PYTEST) tests/$* $(PYTEST_ARGS)
 
 test-all: .venv/.ready  ## what `make test` leaves out: every answer through every path, every attack
 	@$(PYTEST) -m exhaustive $(PYTEST_ARGS)

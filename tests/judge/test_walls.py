@@ -1,5 +1,7 @@
 """The walls of `autograder/`: four products and a shelf. Imports run downward, and across a border through a face."""
 
+import ast
+
 import pytest
 from house import (
     DOOR,
@@ -45,6 +47,14 @@ def test_borders_are_crossed_through_faces():
 def test_a_face_has_few_names(name):
     found = {alias for module, alias in crossings(HOUSE) if module == name}
     assert len(found) <= MOST[name]
+
+
+@pytest.mark.parametrize("name", ["gpu", "runner", "words"])
+def test_the_page_of_a_product_explains_the_names_of_its_face(name):
+    page = (HOUSE / name / "README.md").read_text(encoding="utf-8")
+    tree = ast.parse((HOUSE / name / "__init__.py").read_text(encoding="utf-8"))
+    imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1)
+    assert [alias.name for node in imported for alias in node.names if f"`{alias.name}`" not in page] == []
 
 
 def test_nothing_private_is_read_across_a_border():
