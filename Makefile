@@ -1,5 +1,5 @@
 # make lab        the course in JupyterLab, on your own copy of the chapters
-# make test       every part of the suite, in minutes
+# make test       every part of the suite, in minutes (make types: mypy)
 # make help       the rest
 
 PYTHON ?= python3
@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach exercise chapter claims attacks chaos test test-gpu test-runner test-judge test-classroom test-exercises test-course planted matrix test-all lint build book release test-release grade-demo bench gpu audit doctor clean
+.PHONY: help lab teach exercise chapter claims attacks chaos test test-gpu test-runner test-judge test-classroom test-exercises test-course planted matrix test-all types lint build book release test-release grade-demo bench gpu audit doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -33,16 +33,13 @@ teach: .venv/.ready  ## JupyterLab on the course root, with nbgrader's formgrade
 
 STYLE := ruff check . && ruff format --check .
 
-# Types are checked beside the tests, and their result is printed last.
 # Three processes for two cores, four for the exhaustive tests (conftest.py). A module stays in one, which makes its
 # fixtures once; the module that took longest in the last run comes first.
 PYTEST := $(ONE_THREAD) python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations=10
 
-test: .venv/.ready   ## tests of everything, in minutes: each bug once; test-gpu, -runner, -judge, ... one product's
+test: .venv/.ready   ## style, and tests of everything, in minutes; test-gpu, -runner, -judge, ... one product's
 	@$(STYLE)
-	@types=$$(mktemp); mypy > $$types 2>&1 & checked=$$!; \
-		$(PYTEST) $(PYTEST_ARGS); status=$$?; \
-		wait $$checked || status=$$?; cat $$types; rm $$types; exit $$status
+	@$(PYTEST) $(PYTEST_ARGS)
 
 PRODUCTS := gpu runner judge classroom exercises course
 
@@ -55,8 +52,11 @@ test-all: .venv/.ready  ## what `make test` leaves out: every answer through eve
 test-release: .venv/.ready  ## before a release: every attack on every rung of isolation, as root and as a user
 	@$(PYTEST) -m release $(PYTEST_ARGS)
 
-lint: .venv/.ready   ## style and types, which are part of `make test`
-	@$(STYLE) && mypy
+types: .venv/.ready  ## mypy, a minute or two the first time: not within `make test`, whose tests need both cores
+	@mypy
+
+lint: types          ## style and types
+	@$(STYLE)
 
 build: .venv/.ready  ## course/source from chapters and answers, and the tests' submissions from it
 	@python -m graded_kernels.course.build
