@@ -24,7 +24,6 @@ def make_packages(machine: str) -> None:
     for name, path in {
         "graded_kernels": [],
         "graded_kernels.autograder": [machine],
-        "graded_kernels.autograder.gpu": [os.path.join(machine, "gpu")],
         "graded_kernels.autograder.runner": [os.path.join(machine, "runner")],
         "graded_kernels.autograder.runner.sandbox": [os.path.join(machine, "runner", "sandbox")],
     }.items():
