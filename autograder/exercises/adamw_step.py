@@ -10,27 +10,22 @@ from ..judge import (
     HALVES,
     KEEP_NOTHING,
     STEP_BY_STEP,
+    Arguments,
     Case,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Tolerance,
-    View,
     WildBug,
-    as_it_is,
-    every_second,
-    gradient,
-    normal,
-    transposed,
+    case,
+    draw,
 )
-from ..runner import Args, dtype_name
+from ..runner import dtype_name
 from .bias_correction import lost
 
 NAN, INF = float("nan"), float("inf")
 UNDERFLOW = 1.2e-38  # a square below is 0 on some machines
-F16, BF16, F32 = torch.float16, torch.bfloat16, torch.float32
-Numbers = float | int
+F16, BF16 = torch.float16, torch.bfloat16
 
 
 def moments(grad: Tensor, m: Tensor, v: Tensor, beta1: float, beta2: float) -> tuple[Tensor, Tensor]:
@@ -82,77 +77,53 @@ def floor(
     return 2 * EPS * param.abs() + abs(lr) * update, in_m, in_v
 
 
-def state(generator: Generator, *shape: int, scale: float = 1.0, fresh: bool = False) -> tuple[Tensor, Tensor]:
-    """m and v as steps with gradients of this size leave them; zeros before the first step."""
-    if fresh:
-        return torch.zeros(shape), torch.zeros(shape)
-    v = scale * scale * (0.1 + 0.3 * torch.rand(shape, generator=generator))
-    return normal(generator, shape, scale=0.3 * scale), v
-
-
-def _drawn(
-    *shape: int,
-    step: int = 10,
-    dtype: torch.dtype = F32,
-    grad_dtype: torch.dtype | None = None,
-    scale: float = 1.0,
-    weights: float = 1.0,
-    fresh: bool = False,
-    view: View = as_it_is,
-    numbers: tuple[Numbers, ...] = (),
-) -> Inputs:
-    """Weights, gradients with some zeros, and a state. scale, weights: the size of gradients and of weights. numbers:
-    those behind the step.
+def update(*sizes: int, step: int = 10, scale: float = 1.0, weights: float = 1.0, fresh: bool = False) -> Arguments:
+    """Weights, gradients with some zeros, and m and v as steps with gradients of this size leave them; zeros before the
+    first step. scale, weights: the size of gradients and of weights.
     """
-
-    def inputs(generator: Generator) -> Args:
-        param = normal(generator, shape, dtype, weights)
-        grad = (gradient(generator, shape) * scale).to(grad_dtype or dtype)
-        return param, view(grad), *state(generator, *shape, scale=scale, fresh=fresh), step, *numbers
-
-    return inputs
+    given = Arguments.named(param=draw.normal(*sizes).scale(weights), grad=draw.gradient(*sizes).scale(scale))
+    return state(given, *sizes, step=step, scale=scale, fresh=fresh)
 
 
-def _same_gradients(value: float, *, dtype: torch.dtype) -> Inputs:
-    """First step; each gradient is ±value, or 0."""
-
-    def inputs(generator: Generator) -> Args:
-        signs = torch.randint(-1, 2, (300,), generator=generator)
-        param = normal(generator, (300,)) * torch.tensor([1.0, 1e-3]).repeat(150)  # of which the small ones show more
-        return param.to(dtype), (signs * value).to(dtype), *state(generator, 300, fresh=True), 1
-
-    return inputs
+def state(given: Arguments, *sizes: int, step: int, scale: float = 1.0, fresh: bool = False) -> Arguments:
+    """The same with m, v and step."""
+    if fresh:
+        return given.but(m=draw.full(*sizes, value=0.0), v=draw.full(*sizes, value=0.0), step=step)
+    v = draw.uniform(*sizes).map(lambda x: scale * scale * (0.1 + 0.3 * x))
+    return given.but(v=v, m=draw.normal(*sizes).scale(0.3 * scale), step=step)
 
 
-def _large(generator: Generator) -> Args:
-    """bfloat16 weights from ±1000 on, of which a step of 0.1 is far less than half an ulp, and their decay more."""
-    signs = torch.randint(0, 2, (500,), generator=generator) * 2.0 - 1
-    param = signs * (1000 + 3000 * torch.rand(500, generator=generator))
-    grad = gradient(generator, (500,), BF16)
-    return param.bfloat16(), grad, *state(generator, 500), 10, 0.1, 0.9, 0.999, 1e-8, 0.1
+def same_gradients(value: float) -> Arguments:
+    """First step; each gradient is ±value, or 0. Of the weights the small ones show more."""
+    grad = draw.integers(300, low=-1, high=1).scale(value)
+    param = draw.normal(300).map(lambda x: x * torch.tensor([1.0, 1e-3]).repeat(150))
+    return state(Arguments.named(grad=grad, param=param), 300, step=1, fresh=True)
 
 
-def _near_half_an_ulp(lr: float, dtype: torch.dtype) -> Inputs:
-    """Weights of ±[0.5, 1), whose neighbours are ``ulp`` apart, and a first step of lr times an ulp."""
-    bits = 7 if dtype == BF16 else 10
-
-    def inputs(generator: Generator) -> Args:
-        place = torch.randint(2**bits, 2 ** (bits + 1), (400,), generator=generator) / 2.0 ** (bits + 1)
-        signs = torch.randint(0, 2, (2, 400), generator=generator) * 2.0 - 1
-        zeros = state(generator, 400, fresh=True)
-        rate = lr * 2.0 ** -(bits + 1)
-        return (signs[0] * place).to(dtype), signs[1].to(dtype), *zeros, 1, rate, 0.9, 0.999, 1e-8, 0.0
-
-    return inputs
+def signs(generator: Generator, count: int) -> Tensor:
+    """1 and -1."""
+    return torch.randint(0, 2, (count,), generator=generator) * 2.0 - 1
 
 
-def _special(generator: Generator) -> Args:
-    """Infinity, NaN and -0 among the gradients, a NaN among the weights."""
-    grad = torch.tensor([1.0, INF, -INF, NAN, 0.0, -0.0, -2.0, 0.5])
-    param = torch.tensor([1.0, -1.0, 2.0, 3.0, -0.0, 0.0, NAN, 4.0])
-    return param, grad, *state(generator, 8), 7
+def large(generator: Generator) -> Tensor:
+    """Weights from ±1000 on, of which in bfloat16 a step of 0.1 is far less than half an ulp, and their decay more."""
+    return signs(generator, 500) * (1000 + 3000 * torch.rand(500, generator=generator))
 
 
+def near_half_an_ulp(lr: float, dtype: torch.dtype) -> Arguments:
+    """Weights of ±[0.5, 1), whose neighbours are an ulp apart, and a first step of lr times an ulp."""
+    ulps = 2 ** (7 if dtype == BF16 else 10)  # from 0.5 to 1
+
+    def weights(generator: Generator) -> Tensor:
+        place = torch.randint(ulps, 2 * ulps, (400,), generator=generator) / (2.0 * ulps)
+        return signs(generator, 400) * place
+
+    given = Arguments.named(param=draw.by(weights), grad=draw.by(lambda generator: signs(generator, 400)))
+    given = state(given.each(draw.same.to(dtype), *BOTH), 400, step=1, fresh=True)
+    return given.but(lr=lr / (2.0 * ulps), beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0)
+
+
+BOTH = ("param", "grad")
 COUNTED = (
     "Step {}: in bfloat16 a counter ends at 256, and in float16 at 2048. A Python number counts on. Which dtype has "
     "the step where the power is taken?"
@@ -165,75 +136,100 @@ HALF = (
 
 def _rounded(where: str, lr: float, dtype: torch.dtype) -> Case:
     name = dtype_name(dtype)
-    return Case(f"{name}, {where} half an ulp", _near_half_an_ulp(lr, dtype), HALF.format(name, where))
+    return case(f"{name}, {where} half an ulp", HALF.format(name, where), near_half_an_ulp(lr, dtype))
 
 
 CASES = (
-    Case("ordinary values", _drawn(1000), "Begin here: 1000 float32 weights at step 10. " + STEP_BY_STEP),
-    Case(AGAIN, _drawn(1000), KEEP_NOTHING),
-    Case(
+    case("ordinary values", "Begin here: 1000 float32 weights at step 10. " + STEP_BY_STEP, update(1000)),
+    case(AGAIN, KEEP_NOTHING, update(1000)),
+    case(
         "the first step",
-        _drawn(300, step=1, fresh=True),
         "m and v are 0, and step is 1: m̂ is the gradient itself, and the update is its sign, nearly.",
+        update(300, step=1, fresh=True),
     ),
     *(
-        Case(f"step {step:,}", _drawn(500, step=step), COUNTED.format(f"{step:,}"))
+        case(f"step {step:,}", COUNTED.format(f"{step:,}"), update(500, step=step))
         for step in (255, 256, 257, 2500, 100_000)
     ),
-    Case(
+    case(
         "zero gradients, float16",
-        lambda generator: (
-            normal(generator, (300,), F16),
-            torch.zeros(300, dtype=F16),
-            *state(generator, 300, fresh=True),
-            1,
-        ),
         "Gradients of 0 before anything was learned: the update is 0 / (0 + 1e-8), and 1e-8 is 0 in float16.",
+        update(300, step=1, fresh=True),
+        param=draw.same.to(F16),
+        grad=draw.full(300, value=0.0).to(F16),
     ),
-    Case(
+    case(
         "gradients of 1e-4, float16",
-        _same_gradients(1e-4, dtype=F16),
         "The square of 1e-4 is 1e-8, which float16 does not have. v is float32: is the square taken there?",
+        same_gradients(1e-4).each(draw.same.to(F16), *BOTH),
     ),
-    Case(
+    case(
         "gradients of 300, float16",
-        _same_gradients(300.0, dtype=F16),
         "The square of 300 is 90,000, and the largest float16 is 65,504. Square in float32.",
+        same_gradients(300.0).each(draw.same.to(F16), *BOTH),
     ),
-    Case(
+    case(
         "gradients near epsilon",
-        _drawn(500, step=4, scale=1e-8),
         "√v̂ is about as large as eps. It is added to the root of the *corrected* v, outside of the root.",
+        update(500, step=4, scale=1e-8),
     ),
-    Case(
+    case(
         "other numbers",
-        _drawn(500, step=3, numbers=(0.02, 0.8, 0.95, 1e-3, 0.1)),
         "Each of lr, beta1, beta2, eps and weight_decay is another number than its default.",
+        update(500, step=3),
+        lr=0.02,
+        beta1=0.8,
+        beta2=0.95,
+        eps=1e-3,
+        weight_decay=0.1,
     ),
-    Case(
+    case(
         "a large learning rate",
-        _drawn(500, numbers=(0.5,)),
         "lr is 0.5, and what follows it is left out: betas of 0.9 and 0.999, eps 1e-8, weight_decay 0.01.",
+        update(500),
+        lr=0.5,
     ),
-    Case(
+    case(
         "a large epsilon",
-        _drawn(500, step=3, numbers=(0.01, 0.9, 0.999, 0.1, 0.0)),
         "eps is 0.1. Where a correction is moved out of the root, eps has to be multiplied by it, too.",
+        update(500, step=3),
+        lr=0.01,
+        beta1=0.9,
+        beta2=0.999,
+        eps=0.1,
+        weight_decay=0.0,
     ),
-    Case(
+    case(
         "a strong decay",
-        _drawn(500, numbers=(0.1, 0.9, 0.999, 1e-8, 0.5)),
         "lr · weight_decay is 0.05: it multiplies the weight that came in, not the one that was updated.",
+        update(500),
+        lr=0.1,
+        beta1=0.9,
+        beta2=0.999,
+        eps=1e-8,
+        weight_decay=0.5,
     ),
-    Case(
+    case(
         "decay of large weights, bfloat16",
-        _large,
         "Weights of thousands: decay takes away a hundredth of them, in float32, before the only rounding.",
+        state(
+            Arguments.named(param=draw.by(large), grad=draw.gradient(500)).each(draw.same.to(BF16), *BOTH), 500, step=10
+        ),
+        lr=0.1,
+        beta1=0.9,
+        beta2=0.999,
+        eps=1e-8,
+        weight_decay=0.1,
     ),
-    Case(
+    case(
         "no decay, no momentum",
-        _drawn(300, numbers=(1e-3, 0.0, 0.99, 1e-8, 0.0)),
         "beta1 and weight_decay are 0: m is the gradient.",
+        update(300),
+        lr=1e-3,
+        beta1=0.0,
+        beta2=0.99,
+        eps=1e-8,
+        weight_decay=0.0,
     ),
     *(
         _rounded(where, lr, dtype)
@@ -241,44 +237,58 @@ CASES = (
         for where, lr in (("exactly", 0.5), ("a little less than", 0.5 - 2**-12), ("a little more than", 0.5 + 2**-12))
     ),
     *(
-        Case(
+        case(
             f"{dtype_name(dtype)} weights and gradients",
-            _drawn(2000, dtype=dtype, weights=0.03, numbers=(0.03,)),
             "m and v are float32. Convert before anything is multiplied, and round the weights once: where they are as "
             "large as the step, a second rounding is many ulp of what is left.",
+            update(2000, weights=0.03).each(draw.same.to(dtype), *BOTH),
+            lr=0.03,
         )
         for dtype in HALVES
     ),
-    Case(
+    case(
         "bfloat16 weights, float32 gradients",
-        _drawn(700, dtype=BF16, grad_dtype=F32),
         "Weights and gradients of two dtypes: each is converted for itself.",
+        update(700),
+        param=draw.same.to(BF16),
     ),
-    Case(
+    case(
         "float32 weights, bfloat16 gradients",
-        _drawn(700, grad_dtype=BF16),
         "Weights and gradients of two dtypes: each is converted for itself.",
+        update(700),
+        grad=draw.same.to(BF16),
     ),
-    Case(
+    case(
         "infinity and NaN",
-        _special,
         "inf / inf is NaN, here as in PyTorch: an infinite gradient makes its own weight NaN, and no other.",
+        state(
+            Arguments.named(
+                param=draw.tensor([1.0, -1.0, 2.0, 3.0, -0.0, 0.0, NAN, 4.0]),
+                grad=draw.tensor([1.0, INF, -INF, NAN, 0.0, -0.0, -2.0, 0.5]),
+            ),
+            8,
+            step=7,
+        ),
     ),
-    Case("one element", _drawn(1), "One element: in a kernel, one lane of a block; the others are masked off."),
-    Case("no dimensions", _drawn(), "param.shape may be (): count elements with numel()."),
-    Case("no elements", _drawn(0, 3), "There is nothing to write: launch no program."),
-    Case("one past a block", _drawn(1025), "1025 elements: one more than a block of 1024."),
-    Case("three dimensions", _drawn(5, 29, 113, dtype=BF16), "16,385 elements, several blocks."),
-    Case("grad transposed", _drawn(113, 45, view=transposed), "grad is transposed; param, m and v are contiguous."),
-    Case(
-        "grad of stride 0",
-        _drawn(37, 53, view=lambda grad: grad[:1].expand(grad.shape)),
-        "What .sum() hands back: grad.stride() is (0, 1).",
+    case("one element", "One element: in a kernel, one lane of a block; the others are masked off.", update(1)),
+    case("no dimensions", "param.shape may be (): count elements with numel().", update()),
+    case("no elements", "There is nothing to write: launch no program.", update(0, 3)),
+    case("one past a block", "1025 elements: one more than a block of 1024.", update(1025)),
+    case("three dimensions", "16,385 elements, several blocks.", update(5, 29, 113).each(draw.same.to(BF16), *BOTH)),
+    case(
+        "grad transposed",
+        "grad is transposed; param, m and v are contiguous.",
+        update(113, 45),
+        grad=draw.same.transposed(),
     ),
-    Case(
+    case(
+        "grad of stride 0", "What .sum() hands back: grad.stride() is (0, 1).", update(37, 53), grad=draw.same.one_row()
+    ),
+    case(
         "grad every second column",
-        _drawn(11, 101, dtype=F16, view=every_second),
         "The stride of grad's last dimension is 2.",
+        update(11, 101).each(draw.same.to(F16), *BOTH),
+        grad=draw.same.every_second(),
     ),
 )
 

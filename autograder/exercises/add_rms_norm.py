@@ -3,7 +3,7 @@
 import torch
 from torch import Generator, Tensor
 
-from ..judge import ORDINARY, Case, Exercise, Floors, Output, Tolerance, floors, normal, offset, rowwise, weights
+from ..judge import ORDINARY, Exercise, Floors, Output, Tolerance, case, draw, floors, normal, offset, rowwise, weights
 from ..runner import Args
 from .rms_norm import forward_floor, rms_norm
 
@@ -14,11 +14,15 @@ def add_and_norm(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6)
     return rms_norm(total, weight, eps)[0], total
 
 
-def arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
-    """Draws a residual whose rows are as large as those of x, and a weight; returns (x, residual, weight, *eps)."""
+def beside(generator: Generator, x: Tensor) -> Tensor:
+    """A residual whose rows are as large as those of x."""
     size = x.double().abs().mean(-1, keepdim=True)
-    residual = (normal(generator, x.shape).double() * size).to(x.dtype)
-    return x, residual, weights(generator, x), *eps
+    return (normal(generator, x.shape).double() * size).to(x.dtype)
+
+
+def arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
+    """Draws a residual and a weight for the rows x; returns (x, residual, weight, *eps)."""
+    return x, beside(generator, x), weights(generator, x), *eps
 
 
 def floor(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> Floors:
@@ -38,22 +42,20 @@ def moved(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6) -> int
     return (4 * x.numel() + len(x) * weight.numel()) * x.element_size()
 
 
-def residual_transposed(generator: Generator) -> Args:
-    """Returns a contiguous x, and a residual of which a column is contiguous."""
-    x = normal(generator, (37, 53), scale=ORDINARY)
-    return x, normal(generator, (53, 37), scale=ORDINARY).t(), weights(generator, x)
-
-
 CASES = (
-    Case(
+    case(
         "residual transposed",
-        residual_transposed,
         "Only the residual is transposed: x and it have strides of their own.",
+        x=draw.normal(37, 53).scale(ORDINARY),
+        residual=draw.normal(53, 37).scale(ORDINARY).map(torch.t),
+        weight=draw.by(weights),
     ),
-    Case(
+    case(
         "20,011 columns, mean square below eps",
-        lambda generator: arguments(generator, offset(generator, [(0.0, 1e-3)], 20_011)),
         "A row longer than a block whose squares are below eps: is it added once, to the mean over the whole row?",
+        x=draw.by(lambda generator: offset(generator, [(0.0, 1e-3)], 20_011)),
+        residual=draw.by(beside),
+        weight=draw.by(weights),
     ),
 )
 

@@ -2,52 +2,16 @@
 base (flashinfer#2113, sglang#33064).
 """
 
-from typing import Any
-
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import attention as wild
-from ..judge import (
-    Case,
-    CommonMistake,
-    Exercise,
-    Inputs,
-    Output,
-    Tolerance,
-    View,
-    WildBug,
-    as_it_is,
-    gradient,
-    one_number,
-)
-from ..runner import Args
-from .cases.attention import Batch, attention_cases, many_queries, side_by_side
+from ..judge import CommonMistake, Exercise, Output, Tolerance, WildBug, case, draw
+from .cases.attention import attention_cases, batch, many_queries, side_by_side
 from .oracles.attention import attention, attention_gradients, backward_floor, forward_floor
 
-
-def forward_arguments(generator: Generator, *given: object, view: View = as_it_is) -> Args:
-    """Returns the arguments of attention as they were drawn."""
-    return given
-
-
-def backward_arguments(generator: Generator, q: Tensor, k: Tensor, v: Tensor, *how: Any, view: View = as_it_is) -> Args:
-    """do as ``view`` lays it out, and o and lse as forward saves them: contiguous."""
-    o, lse = (x.contiguous() for x in attention(q, k, v, *how))
-    return view(gradient(generator, q.shape, q.dtype)), q, k, v, o.to(q.dtype), lse.float(), *how
-
-
-def _one_nan(do: Tensor) -> Tensor:
-    do[1, 0, 5, 3] = torch.nan
-    return do
-
-
-CAUSAL = Batch(h=3, m=17, n=17, causal=True)
-
-
-def _upstream(view: View, batch: Batch = CAUSAL) -> Inputs:
-    """A batch whose do is what ``view`` makes of it."""
-    return lambda generator: backward_arguments(generator, *batch.draw(generator), view=view)
+DO = draw.gradient(like="q").laid_out_as("q")
+CAUSAL = batch(h=3, m=17, n=17).but(causal=True)
 
 
 def block_bytes(q: Tensor, k: Tensor, v: Tensor) -> tuple[int, int, int]:
@@ -146,7 +110,7 @@ attention_forward = Exercise(
     summary="o = softmax(scale · q kᵀ) v over the keys a query sees, and lse = log Σ e^s; without a key 0 and -inf",
     oracle=attention,
     outputs=(Output("o", "q"), Output("lse", torch.float32)),
-    cases=attention_cases(forward_arguments),
+    cases=attention_cases(),
     tolerance=Tolerance(1, 8, REASON, forward_floor),
     hint="Walk over the keys block by block; keep the largest score, the sum and the weighted values so far.",
     refused=ANSWERS,
@@ -156,7 +120,7 @@ attention_forward = Exercise(
     least_bytes=forward_bytes,
     traffic=2.0,
     most_bytes=lambda q, k, *rest: half_the_scores(q, k, 3),
-    large=many_queries(forward_arguments, (0,), outputs=(True, True)),
+    large=many_queries((0,), outputs=(True, True)),
     about=("a sequence without keys", "nobody sees a key", "causal, fewer keys than queries", "scores near -60000"),
 )
 
@@ -180,19 +144,22 @@ attention_backward = Exercise(
     oracle=attention_gradients,
     outputs=(Output("dq", "q"), Output("dk", "k"), Output("dv", "v")),
     cases=(
-        *attention_cases(backward_arguments),
-        Case("do of stride 0", _upstream(one_number), "What .sum() hands back: one number for the whole shape."),
-        Case(
+        *attention_cases(do=DO),
+        case("do of stride 0", "What .sum() hands back: one number for the whole shape.", CAUSAL, do=DO.one_number()),
+        case(
             "tiny do, heads side by side",
-            _upstream(lambda do: side_by_side(do * 1e-8)),
             "do is about 1e-8, and lies as (B, M, H, D) does, where q, k and v do not. Is it compared with a constant "
             "or rounded, and is it read where its strides say?",
+            CAUSAL,
+            do=DO.scale(1e-8).view(side_by_side),
         ),
-        Case(
+        case(
             "NaN in do",
-            _upstream(_one_nan, Batch(lengths=(20, 13))),
             "NaN in gives NaN out, for every key of this head that is not padding: the gradients of padding are 0, and "
             "0 · NaN is NaN.",
+            batch(),
+            key_lengths=draw.tensor([20, 13]),
+            do=DO.put(torch.nan, 1, 0, 5, 3),
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor),
@@ -204,7 +171,7 @@ attention_backward = Exercise(
     least_bytes=backward_bytes,
     traffic=2.0,
     most_bytes=lambda do, q, k, *rest: half_the_scores(q, k, 5),
-    large=many_queries(backward_arguments, (0, 1, 4, 5), outputs=(True, False, False)),
+    large=many_queries((0, 1, 4, 5), outputs=(True, False, False), do=DO),
     forward=attention_forward,
     about=("a sequence without keys", "nobody sees a key", "causal, fewer keys than queries"),
 )

@@ -5,28 +5,24 @@ mlx#1640.
 from dataclasses import replace
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import adamw as wild
 from ..judge import (
     AGAIN,
     EPS,
     KEEP_NOTHING,
-    Case,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
-    View,
+    Values,
     WildBug,
     Witness,
-    as_it_is,
-    every_second,
-    transposed,
+    case,
+    draw,
 )
-from ..runner import Args
 
 
 def corrections(steps: Tensor, beta1: float = 0.9, beta2: float = 0.999) -> Tensor:
@@ -47,20 +43,9 @@ def floor(steps: Tensor, beta1: float = 0.9, beta2: float = 0.999) -> Floors:
     return (corrections(steps, beta1, beta2) * (lost(beta1, t) + lost(beta2, t) / 2),)
 
 
-def _drawn(*shape: int, most: int = 3000, view: View = as_it_is) -> Inputs:
-    return lambda generator: (view(torch.randint(1, most, shape, generator=generator)),)
-
-
-def _these(*steps: int) -> Inputs:
-    return lambda generator: (torch.tensor(steps),)
-
-
-def _other_betas(generator: Generator) -> Args:
-    return torch.randint(1, 400, (200,), generator=generator), 0.8, 0.95
-
-
-def _no_momentum(generator: Generator) -> Args:
-    return torch.arange(1, 300), 0.0, 0.99
+def steps(*sizes: int, high: int = 2999) -> Values:
+    """Steps from the first on."""
+    return draw.integers(*sizes, low=1, high=high)
 
 
 SATURATES = (
@@ -107,26 +92,38 @@ bias_correction = Exercise(
     oracle=corrections,
     outputs=(Output("factor", torch.float32),),
     cases=(
-        Case(
+        case(
             "ordinary values",
-            _drawn(300, most=201),
             "Begin here: 300 steps up to 200. Work one out by hand: β₁^t, β₂^t, two differences from 1, a root.",
+            steps=steps(300, high=200),
         ),
-        Case(AGAIN, _drawn(300, most=201), KEEP_NOTHING),
-        Case("the first steps", _these(1, 2, 3, 4, 5, 10), "At step 1 the factor is √0.001 / 0.1."),
-        Case("steps 250 to 2500", lambda generator: (torch.arange(250, 2501),), SATURATES),
-        Case(
+        case(AGAIN, KEEP_NOTHING, steps=steps(300, high=200)),
+        case("the first steps", "At step 1 the factor is √0.001 / 0.1.", steps=draw.tensor([1, 2, 3, 4, 5, 10])),
+        case("steps 250 to 2500", SATURATES, steps=draw.tensor(range(250, 2501))),
+        case(
             "large steps",
-            _these(2047, 2048, 2049, 65_504, 65_520, 100_000, 16_777_217, 2**31 + 1),
             "Long runs: both powers are 0, and the factor is 1. In float16 65,520 is infinite.",
+            steps=draw.tensor([2047, 2048, 2049, 65_504, 65_520, 100_000, 16_777_217, 2**31 + 1]),
         ),
-        Case("other betas", _other_betas, "beta1 is 0.8 and beta2 0.95 here: are they used?"),
-        Case("no momentum", _no_momentum, "beta1 is 0: 1 - 0^t is 1 at each step."),
-        Case("one step", _drawn(1), "One step."),
-        Case("no dimensions", _drawn(), "steps.shape may be ()."),
-        Case("no steps", _drawn(0), "No step goes in, no factor comes out."),
-        Case("transposed", _drawn(17, 23, view=transposed), "A transposed matrix: any strides will do."),
-        Case("every second column", _drawn(5, 31, view=every_second), "The stride of the last dimension is 2."),
+        case(
+            "other betas",
+            "beta1 is 0.8 and beta2 0.95 here: are they used?",
+            steps=steps(200, high=399),
+            beta1=0.8,
+            beta2=0.95,
+        ),
+        case(
+            "no momentum",
+            "beta1 is 0: 1 - 0^t is 1 at each step.",
+            steps=draw.tensor(range(1, 300)),
+            beta1=0.0,
+            beta2=0.99,
+        ),
+        case("one step", "One step.", steps=steps(1)),
+        case("no dimensions", "steps.shape may be ().", steps=steps()),
+        case("no steps", "No step goes in, no factor comes out.", steps=steps(0)),
+        case("transposed", "A transposed matrix: any strides will do.", steps=steps(17, 23).transposed()),
+        case("every second column", "The stride of the last dimension is 2.", steps=steps(5, 31).every_second()),
     ),
     tolerance=Tolerance(1, 8, "1 - β^t in float32: β and its power are rounded, and the difference cancels.", floor),
     hint="Convert the steps before the power is taken, to a dtype that holds each of them.",

@@ -1,7 +1,7 @@
 """The estimator k3 with a cap, whose gradient PyTorch takes. Cases: OpenRLHF#1335, and #1160, which was closed."""
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import kl as wild
 from ..judge import (
@@ -9,20 +9,17 @@ from ..judge import (
     EPS,
     KEEP_NOTHING,
     STEP_BY_STEP,
-    Case,
+    Arguments,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
-    View,
     WildBug,
-    as_it_is,
-    normal,
-    transposed,
+    case,
+    draw,
 )
-from ..runner import UPSTREAM, Args
+from ..runner import UPSTREAM
 from .kl import k3
 
 CAP, REACHED = 10.0, 2.6109  # r where k3 reaches it; and at -10.99998
@@ -42,26 +39,16 @@ def floor(logp: Tensor, ref: Tensor) -> Floors:
     return lost, lost
 
 
-def _drawn(*shape: int, view: View = as_it_is) -> Inputs:
+def pairs(*sizes: int) -> Arguments:
     """log-probabilities whose r is between -9.9 and 9.9, and not where the cap is reached."""
-
-    def inputs(generator: Generator) -> Args:
-        logp, r = -normal(generator, shape, scale=3.0).abs(), normal(generator, shape, scale=3.0).clamp(-9.9, 9.9)
-        r = torch.where((r - REACHED).abs() < 0.01, 1.5, r)
-        return view(logp), view(logp + r)
-
-    return inputs
+    r = draw.normal(*sizes).scale(3.0).clamp(-9.9, 9.9).map(lambda r: torch.where((r - REACHED).abs() < 0.01, 1.5, r))
+    return Arguments.named(logp=draw.normal(*sizes).scale(3.0).map(lambda x: -x.abs()), ref=r.plus("logp"))
 
 
-def _ratios(*values: float) -> Inputs:
-    """r as listed, a random logp beside each."""
-
-    def inputs(generator: Generator) -> Args:
-        r = torch.tensor(values)
-        logp = torch.randint(-64, 0, r.shape, generator=generator) / 8  # so that logp + r is r away from it
-        return logp, logp + r
-
-    return inputs
+def ratios(*values: float) -> Arguments:
+    """r as listed, a random logp beside each, so that logp + r is r away from it."""
+    logp = draw.integers(len(values), low=-64, high=-1).map(lambda x: x / 8)
+    return Arguments.named(logp=logp, ref=draw.tensor(values).plus("logp"))
 
 
 AFTER = WildBug(
@@ -87,33 +74,37 @@ clamped_kl = Exercise(
     oracle=capped,
     outputs=(Output("kl", "logp"), Output("dlogp", "logp")),
     cases=(
-        Case("ordinary values", _drawn(300), "Begin here: 300 log-probabilities, r from -9.9 to 9.9. " + STEP_BY_STEP),
-        Case(AGAIN, _drawn(300), KEEP_NOTHING),
-        Case(
+        case("ordinary values", "Begin here: 300 log-probabilities, r from -9.9 to 9.9. " + STEP_BY_STEP, pairs(300)),
+        case(AGAIN, KEEP_NOTHING, pairs(300)),
+        case(
             "r from 3 to 10,000",
-            _ratios(3.0, 12.0, 50.0, 88.0, 89.0, 100.0, 1e3, 1e4),
             "k3 is above the cap: the result is 10, and its gradient is 0. Which factors does backward multiply here, "
             "and is one of them e^100?",
+            ratios(3.0, 12.0, 50.0, 88.0, 89.0, 100.0, 1e3, 1e4),
         ),
-        Case(
+        case(
             "r from -10.9 to -10.1",
-            _ratios(-10.875, -10.75, -10.5, -10.25, -10.125),
             "k3 is below the cap here: 9.1 to 9.9, with a slope. What bounds r must not change what is below the cap.",
+            ratios(-10.875, -10.75, -10.5, -10.25, -10.125),
         ),
-        Case(
+        case(
             "r from -10,000 to -11.5",
-            _ratios(-11.5, -20.0, -88.0, -104.0, -1e3, -1e4),
             "k3 is -1 - r here, above the cap: 10, with a gradient of 0.",
+            ratios(-11.5, -20.0, -88.0, -104.0, -1e3, -1e4),
         ),
-        Case(
+        case(
             "r near 0",
-            _ratios(0.0, 0.5, -0.5, 0.125, -0.125, 1.0, -1.0, 2.5),
             "Nothing is capped: k3, and its own gradient.",
+            ratios(0.0, 0.5, -0.5, 0.125, -0.125, 1.0, -1.0, 2.5),
         ),
-        Case("one element", _drawn(1), "One element."),
-        Case("no dimensions", _drawn(), "logp.shape may be ()."),
-        Case("no elements", _drawn(0), "An empty tensor goes in, an empty tensor comes out, attached to the graph."),
-        Case("transposed", _drawn(37, 53, view=transposed), "Transposed matrices: any strides will do."),
+        case("one element", "One element.", pairs(1)),
+        case("no dimensions", "logp.shape may be ().", pairs()),
+        case("no elements", "An empty tensor goes in, an empty tensor comes out, attached to the graph.", pairs(0)),
+        case(
+            "transposed",
+            "Transposed matrices: any strides will do.",
+            pairs(37, 53).each(draw.same.transposed(), "logp", "ref"),
+        ),
     ),
     tolerance=Tolerance(1, 8, "e^r - 1 - r in float32 as it stands: r and each of its terms are rounded.", floor),
     hint="Return kl alone; the check takes its gradient. Bound r before exp, where the cap has been passed already.",

@@ -1,28 +1,25 @@
 """What gradients are multiplied by where their norm is too large. Cases: pytorch#46849 and #31367."""
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import gradient_norm as wild
 from ..judge import (
     AGAIN,
     EPS,
     KEEP_NOTHING,
-    Case,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
-    View,
+    Values,
     WildBug,
-    as_it_is,
-    every_second,
+    case,
+    draw,
 )
-from ..runner import Args
 
 INF, NAN = float("inf"), float("nan")
 
@@ -38,13 +35,9 @@ def floor(norm: Tensor, max_norm: float) -> Floors:
     return ((coefficient(norm, max_norm) * (2 * EPS + 2e-6 / (norm + 1e-6))).nan_to_num(),)
 
 
-def _drawn(*shape: int, max_norm: float = 1.0, view: View = as_it_is) -> Inputs:
+def norms(*sizes: int, max_norm: float = 1.0) -> Values:
     """Norms from a tenth of max_norm to ten times it."""
-    return lambda generator: (view(max_norm * 10 ** (2 * torch.rand(shape, generator=generator) - 1)), max_norm)
-
-
-def _these(*norms: float, max_norm: float = 1.0) -> Callable[[Generator], Args]:
-    return lambda generator: (torch.tensor(norms), max_norm)
+    return draw.uniform(*sizes).map(lambda x: max_norm * 10 ** (2 * x - 1))
 
 
 LOST = (
@@ -71,40 +64,72 @@ clip_coefficient = Exercise(
     oracle=coefficient,
     outputs=(Output("coefficient", torch.float32),),
     cases=(
-        Case("ordinary values", _drawn(200), "Begin here: norms from 0.1 to 10, and a limit of 1."),
-        Case(AGAIN, _drawn(200), KEEP_NOTHING),
-        Case("another limit", _drawn(200, max_norm=0.3), "max_norm is 0.3."),
-        Case("at the limit", _these(1.0, 0.99999994, 1.0000001, 2.0), "At the limit nothing is changed: 1."),
-        Case("a norm of 0", _these(0.0, 0.0, 3.0), "Gradients of 0 have a norm of 0. Nothing has to be shortened: 1."),
-        Case(
-            "max_norm 0",
-            _these(2.0, 0.0, 1e-20, 300.0, max_norm=0.0),
-            "A limit of 0: nothing is to move, and the coefficient is 0, also where the norm is 0. What is 0 / 0?",
+        case("ordinary values", "Begin here: norms from 0.1 to 10, and a limit of 1.", norm=norms(200), max_norm=1.0),
+        case(AGAIN, KEEP_NOTHING, norm=norms(200), max_norm=1.0),
+        case("another limit", "max_norm is 0.3.", norm=norms(200, max_norm=0.3), max_norm=0.3),
+        case(
+            "at the limit",
+            "At the limit nothing is changed: 1.",
+            norm=draw.tensor([1.0, 0.99999994, 1.0000001, 2.0]),
+            max_norm=1.0,
         ),
-        Case("no limit", _these(0.0, 5.0, 3e38, max_norm=INF), "max_norm is infinite: finite norms are left alone."),
-        Case("an infinite norm", _these(INF, 2.0, INF), LOST.format("infinity")),
-        Case("a norm of NaN", _these(NAN, 0.5), LOST.format("NaN")),
-        Case("an infinite norm, no limit", _these(INF, 2.0, NAN, max_norm=INF), "inf / inf: NaN, and 1 for the 2."),
-        Case("an infinite norm, max_norm 0", _these(INF, 2.0, NAN, max_norm=0.0), "NaN, 0, NaN."),
-        Case(
-            "a negative max_norm",
-            _these(2.0, 0.5, max_norm=-1.0),
-            "A negative limit would turn every gradient around: a ValueError that says which number it is.",
+        case(
+            "a norm of 0",
+            "Gradients of 0 have a norm of 0. Nothing has to be shortened: 1.",
+            norm=draw.tensor([0.0, 0.0, 3.0]),
+            max_norm=1.0,
+        ),
+        case(
+            "max_norm 0",
+            "A limit of 0: nothing is to move, and the coefficient is 0, also where the norm is 0. What is 0 / 0?",
+            norm=draw.tensor([2.0, 0.0, 1e-20, 300.0]),
+            max_norm=0.0,
+        ),
+        case(
+            "no limit",
+            "max_norm is infinite: finite norms are left alone.",
+            norm=draw.tensor([0.0, 5.0, 3e38]),
+            max_norm=INF,
+        ),
+        case("an infinite norm", LOST.format("infinity"), norm=draw.tensor([INF, 2.0, INF]), max_norm=1.0),
+        case("a norm of NaN", LOST.format("NaN"), norm=draw.tensor([NAN, 0.5]), max_norm=1.0),
+        case(
+            "an infinite norm, no limit",
+            "inf / inf: NaN, and 1 for the 2.",
+            norm=draw.tensor([INF, 2.0, NAN]),
+            max_norm=INF,
+        ),
+        case("an infinite norm, max_norm 0", "NaN, 0, NaN.", norm=draw.tensor([INF, 2.0, NAN]), max_norm=0.0),
+        replace(
+            case(
+                "a negative max_norm",
+                "A negative limit would turn every gradient around: a ValueError that says which number it is.",
+                norm=draw.tensor([2.0, 0.5]),
+                max_norm=-1.0,
+            ),
             raises=ValueError,
             says=r"-1",
             repaired=lambda args: (args[0], 1.0),
         ),
-        Case(
-            "a max_norm of NaN",
-            _these(2.0, 0.5, max_norm=NAN),
-            "NaN is no limit: `max_norm < 0` is False for it. A ValueError.",
+        replace(
+            case(
+                "a max_norm of NaN",
+                "NaN is no limit: `max_norm < 0` is False for it. A ValueError.",
+                norm=draw.tensor([2.0, 0.5]),
+                max_norm=NAN,
+            ),
             raises=ValueError,
             says=r"(?i)nan",
             repaired=lambda args: (args[0], 1.0),
         ),
-        Case("one norm", _drawn(), "norm.shape is (), as global_norm returns it."),
-        Case("no norms", _drawn(0), "An empty tensor goes in, an empty tensor comes out."),
-        Case("every second column", _drawn(5, 8, view=every_second), "The stride of the last dimension is 2."),
+        case("one norm", "norm.shape is (), as global_norm returns it.", norm=norms(), max_norm=1.0),
+        case("no norms", "An empty tensor goes in, an empty tensor comes out.", norm=norms(0), max_norm=1.0),
+        case(
+            "every second column",
+            "The stride of the last dimension is 2.",
+            norm=norms(5, 8).every_second(),
+            max_norm=1.0,
+        ),
     ),
     tolerance=Tolerance(1, 8, "A quotient; PyTorch adds 1e-6 to the norm, which counts as right, too.", floor),
     hint="Three questions before the quotient: is max_norm a limit, is the norm finite, is there something to shorten?",

@@ -11,24 +11,19 @@ from torch.nn import functional as F
 from ...kernels.wild import cross_entropy as wild
 from ..judge import (
     EPS,
-    SCALE,
-    Case,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
-    View,
     WildBug,
-    every_second,
+    batch,
+    case,
+    draw,
     floors,
     gradient,
-    labelled,
     leaning_walk,
     losses,
-    normal,
-    one_number,
 )
 from ..runner import Args
 
@@ -121,17 +116,6 @@ def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, *ig
     dloss = gradient(generator, labels.shape)
     dloss[:2] = torch.tensor([1.3, -0.7])[: len(dloss)]
     return dloss, logits, labels, lse.float(), *ignore_index
-
-
-def _upstream(view: View) -> Inputs:
-    """An ordinary batch whose dloss is what ``view`` makes of it."""
-
-    def inputs(generator: Generator) -> Args:
-        logits, labels = normal(generator, (29, 67), scale=SCALE), labelled(generator, 29, 67)
-        dloss, *rest = backward_arguments(generator, logits, labels)
-        return view(dloss), *rest
-
-    return inputs
 
 
 def torch_forward(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
@@ -280,16 +264,18 @@ cross_entropy_backward = Exercise(
     outputs=(Output("dlogits", "logits"),),
     cases=(
         *losses(checked=False, near_certain=True, arguments=backward_arguments),
-        Case(
+        case(
             "dloss of stride 0",
-            _upstream(one_number),
             "What .sum() hands back: one number for all rows. dloss.stride() is (0,).",
+            batch(29, 67),
+            dloss=draw.gradient(29).one_number(),
         ),
-        Case(
+        case(
             "tiny dloss, every second of a longer one",
-            _upstream(lambda dloss: every_second(dloss * 1e-8)),
             "dloss is about 1e-8, as with a mean over many tokens, and dloss.stride() is (2,). Is it compared with a "
             "constant or rounded, and is it read where its stride says?",
+            batch(29, 67),
+            dloss=draw.gradient(29).put((1.3, -0.7), slice(2)).scale(1e-8).every_second(),
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, lambda *args: backward_floor(*args, at_label=0.0)),

@@ -1,17 +1,19 @@
 """RMS norm whose weight is stored as its distance from 1. Case: transformers#29402, 1 + weight in bfloat16."""
 
+import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import gemma_norm as wild
 from ..judge import (
     EPS,
-    Case,
     CommonMistake,
     Exercise,
     Floors,
     Output,
     Tolerance,
     WildBug,
+    case,
+    draw,
     floors,
     normal,
     row_bytes,
@@ -35,18 +37,6 @@ def floor(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Floors:
 def arguments(generator: Generator, x: Tensor, *eps: float) -> Args:
     """A weight near 0 for each column: what training has moved it by."""
     return x, normal(generator, x.shape[-1:], x.dtype, scale=0.3), *eps
-
-
-def small_weights(generator: Generator) -> Args:
-    """Weights of up to 2^-8, which bfloat16 loses beside 1: all of them, half of them where they are added."""
-    x = normal(generator, (6, 200))
-    return x, normal(generator, (200,), scale=2.0**-9).clamp(-(2.0**-8), 2.0**-8).bfloat16()
-
-
-def large_weights(generator: Generator) -> Args:
-    """Weights of about 16, as some layers of Gemma have them, in bfloat16: their sum with 1 needs one bit more."""
-    x = normal(generator, (6, 200))
-    return x, (15.8125 + normal(generator, (200,), scale=4.0)).bfloat16()
 
 
 ROUNDED = WildBug(
@@ -75,17 +65,19 @@ gemma_norm_record = Exercise(
     outputs=(Output("y"),),
     cases=(
         *rowwise(arguments=arguments),
-        Case(
+        case(
             "small weights in bfloat16",
-            small_weights,
             "x is float32 and weight is bfloat16, up to 2^-8. Next to 1 bfloat16 has steps of 2^-7: in which dtype do "
             "you add?",
+            x=draw.normal(6, 200),
+            weight=draw.normal(200).scale(2.0**-9).clamp(-(2.0**-8), 2.0**-8).to(torch.bfloat16),
         ),
-        Case(
+        case(
             "weights of 16 in bfloat16",
-            large_weights,
             "x is float32 and weight is bfloat16, about 16, where its steps are 1/16 and 1/8: is 1 + weight rounded to "
             "them?",
+            x=draw.normal(6, 200),
+            weight=draw.normal(200).scale(4.0).plus(15.8125).to(torch.bfloat16),
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, floor),

@@ -1,7 +1,5 @@
 """The norm of all gradients of a model. Cases: burn#5699, jax#39899, fairscale#263."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Generator, Tensor
 
@@ -10,25 +8,25 @@ from ..judge import (
     AGAIN,
     EPS,
     KEEP_NOTHING,
+    Arguments,
     Case,
+    Change,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
+    Values,
     WildBug,
     Witness,
-    every_second,
+    case,
+    draw,
     leaning_walk,
     normal,
-    transposed,
-    with_gaps,
 )
 from ..runner import Args
 
-F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
-Kind = tuple[torch.dtype, *tuple[int, ...]]  # of a gradient: its dtype and shape
+F16, BF16 = torch.float16, torch.bfloat16
 
 
 def norm(grads: list[Tensor]) -> Tensor:
@@ -41,42 +39,24 @@ def floor(grads: list[Tensor]) -> Floors:
     return (EPS * (4 + leaning_walk(sum(g.numel() for g in grads)) / 2) * norm(grads),)
 
 
-def _drawn(*kinds: Kind, scale: float = 1.0) -> Inputs:
-    return lambda generator: ([normal(generator, shape, dtype, scale) for dtype, *shape in kinds],)
+def signs(count: int) -> Values:
+    """1 and -1."""
+    return draw.integers(count, low=0, high=1).map(lambda bit: bit * 2 - 1)
 
 
-def _filled(*tensors: tuple[torch.dtype, int, float]) -> Inputs:
-    """Tensors of ``count`` numbers of ±value."""
+def one(value: float) -> Change:
+    """One number of the second gradient is ``value``."""
 
-    def inputs(generator: Generator) -> Args:
-        signs = (torch.randint(0, 2, (count,), generator=generator) * 2 - 1 for _, count, _ in tensors)
-        return ([(sign * value).to(dtype) for sign, (dtype, _, value) in zip(signs, tensors, strict=True)],)
+    def change(generator: Generator, grads: list[Tensor]) -> None:
+        grads[1][int(torch.randint(0, 300, (), generator=generator))] = value
 
-    return inputs
-
-
-def _with(value: float) -> Inputs:
-    """Three gradients, in one of which one number is ``value``."""
-
-    def inputs(generator: Generator) -> Args:
-        ((first, second, third),) = _drawn((F32, 5, 7), (F32, 300), (F32, 130))(generator)
-        second[int(torch.randint(0, 300, (), generator=generator))] = value
-        return ([first, second, third],)
-
-    return inputs
+    return change
 
 
-def _strided(generator: Generator) -> Args:
-    layouts: tuple[Callable[[Tensor], Tensor], ...] = (
-        transposed,
-        every_second,
-        with_gaps,
-        lambda g: g[:1].expand(6, 40),
-    )
-    return ([layout(normal(generator, (6, 40))) for layout in layouts],)
+THREE = Arguments.named(grads=[draw.normal(5, 7), draw.normal(300), draw.normal(130)])
 
 
-def _one_buffer(generator: Generator) -> Args:
+def one_buffer(generator: Generator) -> Args:
     buffer = normal(generator, (700,))
     return ([buffer[:300], buffer[300:]],)
 
@@ -108,69 +88,88 @@ global_norm = Exercise(
     oracle=norm,
     outputs=(Output("norm", torch.float32),),
     cases=(
-        Case(
+        case(
             "ordinary values",
-            _drawn((F32, 5, 7), (F32, 300), (F32, 130)),
             "Begin here: three gradients. One sum of squares over all of them, and one root at the end.",
+            THREE,
         ),
-        Case(AGAIN, _drawn((F32, 5, 7), (F32, 300), (F32, 130)), KEEP_NOTHING),
-        Case(
+        case(AGAIN, KEEP_NOTHING, THREE),
+        case(
             "300 in float16",
-            _filled((F16, 1, 300.0), (F16, 40, 300.0)),
             "The square of 300 is 90,000, and the largest float16 is 65,504. Square in float32.",
+            grads=[signs(1).scale(300.0).to(F16), signs(40).scale(300.0).to(F16)],
         ),
-        Case(
+        case(
             "many of 100 in float16",
-            _filled((F16, 900, 100.0)),
             "Each square, 10,000, is a float16, and so is the norm, 3000. What lies between them is not.",
+            grads=[signs(900).scale(100.0).to(F16)],
         ),
-        Case(
+        case(
             "small in float16",
-            _filled((F16, 300, 1e-4), (F16, 300, 2e-6)),
             "The square of 1e-4 is 1e-8, which is 0 in float16.",
+            grads=[signs(300).scale(1e-4).to(F16), signs(300).scale(2e-6).to(F16)],
         ),
-        Case("small in float32", _drawn((F32, 300), (F32, 20), scale=1e-15), "Numbers of 1e-15, squares of 1e-30."),
-        Case(
+        case(
+            "small in float32",
+            "Numbers of 1e-15, squares of 1e-30.",
+            grads=[draw.normal(300).scale(1e-15), draw.normal(20).scale(1e-15)],
+        ),
+        case(
             "three dtypes",
-            _drawn((F32, 4, 5), (F16, 333), (BF16, 6, 7)),
             "Gradients of three dtypes in a list: each is converted for itself, and the norm is float32.",
+            grads=[draw.normal(4, 5), draw.normal(333).to(F16), draw.normal(6, 7).to(BF16)],
         ),
-        Case(
+        case(
             "bfloat16",
-            _drawn((BF16, 40, 50), (BF16, 999)),
             "Add up in float32: a bfloat16 sum ends at 256 times a term.",
+            grads=[draw.normal(40, 50).to(BF16), draw.normal(999).to(BF16)],
         ),
-        Case(
+        case(
             "of unlike size",
-            lambda generator: ([normal(generator, (500,), scale=10.0**-k) for k in range(5)],),
             "From gradients of 1 to gradients of 1e-4.",
+            grads=[draw.normal(500).scale(10.0**-k) for k in range(5)],
         ),
-        Case("zeros", _filled((F32, 300, 0.0), (F16, 5, 0.0)), "The norm of zeros is 0."),
-        Case(
+        case("zeros", "The norm of zeros is 0.", grads=[signs(300).scale(0.0), signs(5).scale(0.0).to(F16)]),
+        case(
             "infinity",
-            _with(float("inf")),
             "One gradient is infinite, and so is the norm. Whether to step is not decided here.",
+            THREE.change(one(float("inf"))),
         ),
-        Case("NaN", _with(float("nan")), "One gradient is NaN, and so is the norm: it must not get lost."),
-        Case("no gradients", lambda generator: ([],), "An empty list: the sum of nothing is 0, and it is a tensor."),
-        Case(
-            "some without elements", _drawn((F32, 3), (F32, 0, 4), (F32, 5)), "A tensor without elements adds nothing."
+        case("NaN", "One gradient is NaN, and so is the norm: it must not get lost.", THREE.change(one(float("nan")))),
+        case("no gradients", "An empty list: the sum of nothing is 0, and it is a tensor.", grads=[]),
+        case(
+            "some without elements",
+            "A tensor without elements adds nothing.",
+            grads=[draw.normal(3), draw.normal(0, 4), draw.normal(5)],
         ),
-        Case("one element", _drawn((F32, 1)), "One number: the norm is its magnitude."),
-        Case("no dimensions", _drawn((F32,), (F32, 3)), "A gradient's shape may be (): count elements with numel()."),
-        Case("one past a block", _drawn((F32, 1025), (F32, 4097)), "One more than 1024, and one more than 4096."),
-        Case(
+        case("one element", "One number: the norm is its magnitude.", grads=[draw.normal(1)]),
+        case(
+            "no dimensions",
+            "A gradient's shape may be (): count elements with numel().",
+            grads=[draw.normal(), draw.normal(3)],
+        ),
+        case(
+            "one past a block",
+            "One more than 1024, and one more than 4096.",
+            grads=[draw.normal(1025), draw.normal(4097)],
+        ),
+        case(
             "several blocks",
-            _drawn((F32, 29, 565), (BF16, 20_011)),
             "Tensors of many blocks: does each one of them find its way into the sum?",
+            grads=[draw.normal(29, 565), draw.normal(20_011).to(BF16)],
         ),
-        Case(
-            "two hundred tensors",
-            lambda generator: ([normal(generator, (1 + k % 7,)) for k in range(200)],),
-            "200 small tensors, one norm.",
+        case("two hundred tensors", "200 small tensors, one norm.", grads=[draw.normal(1 + k % 7) for k in range(200)]),
+        case(
+            "strided",
+            "Gradients of any strides: transposed, every second column, with gaps, stride 0.",
+            grads=[
+                draw.normal(6, 40).transposed(),
+                draw.normal(6, 40).every_second(),
+                draw.normal(6, 40).with_gaps(),
+                draw.normal(6, 40).one_row(),
+            ],
         ),
-        Case("strided", _strided, "Gradients of any strides: transposed, every second column, with gaps, stride 0."),
-        Case("views of one buffer", _one_buffer, "Two gradients lie side by side in one buffer, as in a bucket."),
+        Case("views of one buffer", one_buffer, "Two gradients lie side by side in one buffer, as in a bucket."),
     ),
     tolerance=Tolerance(1, 8, "A float32 sum of squares in any order; the root halves its relative error.", floor),
     hint="Convert, square, add: all in float32. The root is the last operation, and the only one.",

@@ -61,7 +61,7 @@ def rows(m: int, v: int, *, scale: float = 3.0, shift: float = 0.0, dtype: torch
 
 def clearly(m: int, v: int, *, scale: float = 3.0, shift: float = 0.0) -> Arguments:
     """The same, and no class is close behind the one that is chosen."""
-    return rows(m, v, scale=scale, shift=shift).but(logits=draw.computed(clear))
+    return rows(m, v, scale=scale, shift=shift).but(logits=draw.by(clear))
 
 
 Change = Callable[[Tensor, Tensor], None]  # of logits and u, in place

@@ -2,7 +2,7 @@
 cap. Cases: OpenRLHF#1160 and #1335 (exp first, clamp after), and e^r - 1 - r near r = 0.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -12,30 +12,27 @@ from ...kernels.wild import kl as wild
 from ..judge import (
     EPS,
     HALVES,
+    Arguments,
     Case,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
+    Values,
     WildBug,
+    also,
+    case,
+    draw,
     elementwise,
-    every_value,
-    normal,
-    one_number,
-    transposed,
-    with_gaps,
-    without_zeros,
 )
-from ..runner import Args, dtype_name
+from ..runner import dtype_name
 
 INF, NAN = float("inf"), float("nan")
 UNDERFLOW = 2.4e-38  # some machines make 0 of what is below 1.2e-38
 OVERFLOWS = 88.73  # e^r, in float32
 NEAR = 2.0**-7  # up to this |r| every digit is asked for; a formula that switches to e^r - 1 does so further out
 CAP = 10.0
-Pair = tuple[Tensor, Tensor]  # logp and ref
 
 
 def log_ratio(logp: Tensor, ref: Tensor) -> Tensor:
@@ -114,153 +111,127 @@ def _judged_gradient(dkl: Tensor, logp: Tensor, ref: Tensor, lost: Tensor) -> Fl
     return (tolerance.masked_fill(undecided, INF),)
 
 
-def near_zero(generator: Generator) -> Pair:
-    """(logp, ref), r from 1e-15 to `NEAR`, exact in float32: around 0, and some steps of float32 around -2.3."""
+def small_ratios(generator: Generator) -> Tensor:
+    """r from 1e-15 to `NEAR`, of both signs."""
     sign = torch.randint(0, 2, (300,), generator=generator) * 2.0 - 1
-    r = sign * NEAR * 10.0 ** (-13 * torch.rand(300, generator=generator))
-    logp, ref = torch.zeros(300), r.clone()
-    logp[100:200], ref[100:200] = -r[100:200], 0.0
+    return sign * NEAR * 10.0 ** (-13 * torch.rand(300, generator=generator))
+
+
+def apart(generator: Generator, logp: Tensor, ref: Tensor) -> None:
+    """The same r with logp in place of ref, and some steps of float32 around -2.3."""
+    logp[100:200], ref[100:200] = -ref[100:200], 0.0
     logp[200:], ref[200:] = -2.3, -2.3 + torch.randint(-30_000, 30_000, (100,), generator=generator) * 2.0**-22
-    return logp, ref
 
 
-def overflowing() -> Pair:
-    """(logp, ref) with r from 80 to 20,000 on both sides."""
-    r = torch.tensor([80.0, 87.0, 88.0, 89.0, 100.0, 1e3, 1e4, -80.0, -88.0, -89.0, -104.0, -1e3, -1e4])
-    logp = torch.cat((torch.zeros(13), torch.tensor([-1e4, 1e4, -50.0, -3.0])))
-    return logp, torch.cat((r, torch.tensor([1e4, -1e4, 50.0, 86.0])))
+def listed(*rows: tuple[float, float], dtype: torch.dtype = torch.float32) -> Arguments:
+    """logp and ref from pairs of numbers."""
+    logp, ref = zip(*rows, strict=True)
+    return Arguments.named(logp=draw.tensor(logp, dtype), ref=draw.tensor(ref, dtype))
 
 
+NEAR_ZERO = Arguments.named(logp=draw.full(300, value=0.0), ref=draw.by(small_ratios)).change(apart)
+OVERFLOWING = listed(
+    *((0.0, r) for r in (80.0, 87.0, 88.0, 89.0, 100.0, 1e3, 1e4, -80.0, -88.0, -89.0, -104.0, -1e3, -1e4)),
+    *((-1e4, 1e4), (1e4, -1e4), (-50.0, 50.0), (-3.0, 86.0)),
+)
 IMPOSSIBLE = ((-INF, -INF), (-1.5, -0.5), (-INF, -INF), (-2.0, -2.0), (-INF, -INF))
 ONE_ALONE = ((-INF, -1.0), (-1.0, -INF), (-0.25, -0.5), (-INF, 0.0), (-30.0, -INF))
 TWELVE = ((-12.0, 0.0), (0.0, -12.0), (-30.0, -20.0), (-0.3, -7.1), (-0.1, -2.3), (-3.7, -0.9), (-12.0, 0.0))
 NO_NUMBER = ((NAN, -1.0), (-1.0, NAN), (NAN, NAN), (NAN, -INF), (-INF, NAN), (-1.0, -1.5))
 
-
-PAIRS: tuple[tuple[str, Callable[[Generator], Pair], str], ...] = (
-    (
+PAIRS = (
+    case(
         "near r = 0",
-        near_zero,
         "|r| is from 1e-15 to 0.008, and the result is r²/2 forward and r times the upstream gradient backward, with "
         "all their digits. What does e^r keep of r when it is rounded next to 1, and expm1(r) of r² when r is taken "
         "away?",
+        NEAR_ZERO,
     ),
-    (
+    case(
         "large r",
-        lambda generator: overflowing(),
         "r up to ±20,000. e^r overflows from 88.7 on and the result is infinite; at r = -20,000 nothing overflows. Is "
         "anything clamped, or multiplied by a 0 that stands beside an infinity?",
+        OVERFLOWING,
     ),
-    (
+    case(
         "both -inf",
-        lambda generator: listed(*IMPOSSIBLE),
         "A token that is impossible for both models: no difference between them, and the result is 0. -inf - -inf is "
         "NaN.",
+        listed(*IMPOSSIBLE),
     ),
-    (
+    case(
         "both -inf, bfloat16",
-        lambda generator: listed(*IMPOSSIBLE, dtype=torch.bfloat16),
         "bfloat16, and impossible for both models: the result is 0. -inf - -inf is NaN.",
+        listed(*IMPOSSIBLE, dtype=torch.bfloat16),
     ),
-    (
+    case(
         "one of the two is -inf",
-        lambda generator: listed(*ONE_ALONE),
         "r is +inf or -inf. e^r - 1 - r is infinite on both sides, and inf - inf is NaN; the gradient is -dkl (e^r - "
         "1), infinite on one side and dkl on the other.",
+        listed(*ONE_ALONE),
     ),
-    ("NaN", lambda generator: listed(*NO_NUMBER), "NaN in one of the two gives NaN, also beside -inf."),
-    (
+    case("NaN", "NaN in one of the two gives NaN, also beside -inf.", listed(*NO_NUMBER)),
+    case(
         "float16, r = 12",
-        lambda generator: listed(*TWELVE, dtype=torch.float16),
         "float16 ends at 65,504 and e^12 is 162,755. Compute in float32: what does not fit is infinite in the result "
         "and nowhere before.",
+        listed(*TWELVE, dtype=torch.float16),
     ),
-    (
+    case(
         "ref of stride 0",
-        lambda generator: (normal(generator, (29, 67)), one_number(normal(generator, (29, 67)))),
         "One number for the whole of ref: ref.stride() is (0, 0). Each tensor has strides of its own.",
+        logp=draw.normal(29, 67),
+        ref=draw.normal(29, 67).one_number(),
     ),
-    (
+    case(
         "logp of stride 0",
-        lambda generator: (one_number(normal(generator, (29, 67))), normal(generator, (29, 67))),
         "One number for the whole of logp: logp.stride() is (0, 0). Each tensor has strides of its own.",
+        logp=draw.normal(29, 67).one_number(),
+        ref=draw.normal(29, 67),
     ),
-    (
+    case(
         "ref transposed",
-        lambda generator: (normal(generator, (37, 53)), transposed(normal(generator, (37, 53)))),
         "ref is transposed, and nothing else is: each tensor has strides of its own.",
+        logp=draw.normal(37, 53),
+        ref=draw.normal(37, 53).transposed(),
     ),
-    (
+    case(
         "ref with gaps",
-        lambda generator: (normal(generator, (37, 53)), with_gaps(normal(generator, (37, 53)))),
         "The rows of ref are 86 apart, those of nothing else: each tensor has strides of its own.",
+        logp=draw.normal(37, 53),
+        ref=draw.normal(37, 53).with_gaps(),
     ),
+)
+TINY = case(
+    "distinction: r down to 1e-22",
+    "r²/2 is a subnormal number here: how often is it rounded?",
+    logp=draw.full(200, value=0.0),
+    ref=draw.uniform(200).map(lambda x: 10.0 ** (-22 + 4 * x)),
+    bonus=True,
 )
 LEFT_OUT = {  # of the family: what is said there of an upstream gradient, and what PAIRS and SWEEPS do better
     *("logp of stride 0", "tiny ref", "distinction: the tail", "every float16 value", "every bfloat16 value"),
 }
 
 
-def listed(*rows: tuple[float, float], dtype: torch.dtype = torch.float32) -> Pair:
-    """(logp, ref) from pairs of numbers."""
-    logp, ref = torch.tensor(rows, dtype=dtype).unbind(1)
-    return logp.clone(), ref.clone()
-
-
-def subnormal_results(generator: Generator) -> Pair:
-    """(logp, ref) with r from 1e-22 to 1e-18, whose halved squares are subnormal numbers."""
-    r = 10.0 ** (-22 + 4 * torch.rand(200, generator=generator))
-    return torch.zeros(200), r
-
-
-def sweep(dtype: torch.dtype, other: float) -> Callable[[Generator], Pair]:
-    """logp is every value of a half format, ref the same number everywhere."""
-    return lambda generator: (every_value(dtype), torch.full((2**16,), other, dtype=dtype))
-
-
-def _sweeps(family: dict[str, Case], inputs: Callable[[Callable[[Generator], Pair]], Inputs]) -> list[Case]:
+def sweeps(family: dict[str, Case]) -> Iterator[Case]:
     """The cases of every value of a half format, with 0 and with -2 as ref."""
-    cases = []
     for dtype in HALVES:
         whole = family[f"every {dtype_name(dtype)} value"]
         for other in (0.0, -2.0):
-            name = f"{whole.name}, ref = {other:g}"
+            inputs = Arguments.named(logp=draw.every_value(dtype), ref=draw.full(2**16, value=other).to(dtype))
             hint = f"{whole.hint} ref is {other:g} everywhere: r = ref - logp is a float32."
             # Without a picture over logp: beyond float16 the tolerance of e^r is no number to draw.
-            cases.append(replace(whole, name=name, hint=hint, inputs=inputs(sweep(dtype, other)), swept=""))
-    return cases
+            yield replace(whole, name=f"{whole.name}, ref = {other:g}", hint=hint, inputs=inputs, swept="")
 
 
-def cases(parameters: tuple[str, ...], inputs: Callable[[Callable[[Generator], Pair]], Inputs]) -> tuple[Case, ...]:
-    """Those of the elementwise family, and the pairs of this chapter. inputs: the arguments of a case from a pair."""
+def cases(parameters: tuple[str, ...], **upstream: Values) -> tuple[Case, ...]:
+    """Those of the elementwise family, and the pairs of this chapter. upstream: what a gradient takes beside a pair."""
     family = {case.name: case for case in elementwise(parameters, "logp", lambda: torch.zeros(1))}
     usual = [case for name, case in family.items() if name not in LEFT_OUT and not case.bonus]
     distinctions = [case for name, case in family.items() if name not in LEFT_OUT and case.bonus]
-    first = [Case(name, inputs(pair), hint) for name, pair, hint in PAIRS]
-    tiny = Case(
-        "distinction: r down to 1e-22",
-        inputs(subnormal_results),
-        "r²/2 is a subnormal number here: how often is it rounded?",
-        bonus=True,
-    )
-    return (*usual[:2], *first[:2], *usual[2:], *_sweeps(family, inputs), *first[2:], *distinctions, tiny)
-
-
-def _with_gradient(pair: Callable[[Generator], Pair]) -> Inputs:
-    """dkl, logp and ref."""
-
-    def inputs(generator: Generator) -> Args:
-        logp, ref = pair(generator)
-        return without_zeros(generator, logp.shape, logp.dtype), logp, ref
-
-    return inputs
-
-
-def nothing_upstream(generator: Generator) -> Args:
-    """dkl is 0 in most elements, where r is up to 1e4 or infinite."""
-    logp = torch.tensor([-100.0, 100.0, -1e4, -89.0, -INF, -1.0, -INF, 1e4, -700.0, -3.0])
-    ref = torch.tensor([0.0, 0.0, 0.0, 0.0, -1.0, -INF, -INF, 0.0, 0.0, 0.0])
-    return torch.tensor([0.0, 0.0, 0.0, -0.0, 0.0, 0.0, 0.0, 1.5, -0.5, 2.5]), logp, ref
+    first, (tiny,) = also(PAIRS, **upstream), also((TINY,), **upstream)
+    return (*usual[:2], *first[:2], *usual[2:], *also(sweeps(family), **upstream), *first[2:], *distinctions, tiny)
 
 
 REASON = (
@@ -292,7 +263,7 @@ kl_forward = Exercise(
     summary="kl = e^r - 1 - r, r = ref - logp; 0 where both are -inf",
     oracle=k3,
     outputs=(Output("kl", "logp"),),
-    cases=cases(("logp", "ref"), lambda pair: pair),
+    cases=cases(("logp", "ref")),
     tolerance=Tolerance(1, 8, REASON, forward_floor, forward_distinction),
     hint="Near r = 0 sum the series r²/2 + r³/6 + ..., elsewhere e^r - 1 - r; and ask where r itself is NaN.",
     refused=frozenset({"kl_div"}),
@@ -309,12 +280,14 @@ kl_backward = Exercise(
     oracle=k3_gradient,
     outputs=(Output("dlogp", "logp"),),
     cases=(
-        *cases(("dkl", "logp", "ref"), _with_gradient),
-        Case(
+        *cases(("dkl", "logp", "ref"), dkl=draw.without_zeros(like="logp")),
+        case(
             "dkl is 0, and e^r overflows",
-            nothing_upstream,
             "An upstream gradient of 0 is what a mask or a clamp hands back. The result is 0, whatever r is: a product "
             "with 0 does not do that where e^r is infinite.",
+            logp=draw.tensor([-100.0, 100.0, -1e4, -89.0, -INF, -1.0, -INF, 1e4, -700.0, -3.0]),
+            ref=draw.tensor([0.0, 0.0, 0.0, 0.0, -1.0, -INF, -INF, 0.0, 0.0, 0.0]),
+            dkl=draw.tensor([0.0, 0.0, 0.0, -0.0, 0.0, 0.0, 0.0, 1.5, -0.5, 2.5]),
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, backward_distinction),

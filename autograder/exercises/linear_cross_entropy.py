@@ -1,7 +1,7 @@
 """The last layer and its loss in one. Case: Liger-Kernel 0.0.1 to 0.2.1, linkedin/Liger-Kernel#177."""
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
@@ -12,29 +12,29 @@ from ..judge import (
     CONVERT,
     EPS,
     HALVES,
+    IGNORE,
     KEEP_NOTHING,
     OUT_OF_RANGE,
     STEP_BY_STEP,
+    Arguments,
     BadLabel,
     Case,
     Exercise,
     Floors,
-    Inputs,
     Large,
     Output,
     Tolerance,
-    View,
+    Values,
     WildBug,
     bad_label,
-    every_second,
+    case,
+    draw,
     floors,
     ignored,
     labelled,
-    normal,
-    transposed,
     walk,
 )
-from ..runner import Args, dtype_name, far_apart
+from ..runner import dtype_name
 from .cross_entropy import checked, cross_entropy_gradient, losses_and_lse
 
 
@@ -98,195 +98,183 @@ def half_of_the_logits(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_in
     return 4 * M * V // 2 + 4 * 4 * (M * D + V * D + 2 * M) + (1 << 14)
 
 
-def _batch(
-    m: int,
-    d: int,
-    v: int,
-    dtype: torch.dtype = torch.float32,
-    keep: View = lambda labels: labels,
-    index: int | None = None,
-    view: View = lambda x: x,
-    scale: float = 1.0,
-) -> Inputs:
+def any_labels(rows: int, classes: int) -> Values:
+    """A label for each row, the first and the last class among them."""
+    return draw.by(lambda generator: labelled(generator, rows, classes))
+
+
+def batch(m: int, d: int, v: int, *, scale: float = 1.0) -> Arguments:
     """Hidden states and weights whose product has ``scale`` for its standard deviation, about."""
-
-    def inputs(generator: Generator) -> Args:
-        hidden = view(normal(generator, (m, d), dtype, 1.5))
-        weight = view(normal(generator, (v, d), dtype, 2.0 * scale / d**0.5))
-        labels = keep(labelled(generator, hidden.shape[0], weight.shape[0]))
-        return (hidden, weight, labels) + (() if index is None else (index,))
-
-    return inputs
+    weight = draw.normal(v, d).scale(2.0 * scale / d**0.5)
+    return Arguments.named(hidden=draw.normal(m, d).scale(1.5), weight=weight, labels=any_labels(m, v))
 
 
-def _far(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits of few digits: this is about where they lie, and bfloat16 has them all."""
-    hidden, weight, labels = _batch(3, 16, 3, torch.bfloat16)(generator)
-    return far_apart((2 * hidden).round() / 2), far_apart((4 * weight).round() / 4), labels
+def ignoring(*rows: int, index: int = IGNORE) -> Values:
+    """The labels with those of ``rows`` ignored and no other."""
+    return draw.same.map(lambda labels: ignored(labels, *rows, index=index))
 
 
-def _far_below_zero(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Logits near -200 over many classes, of which the last weighs much; in row 1 the first half is near -10."""
-    hidden, weight = normal(generator, (3, 2), scale=0.3), normal(generator, (4097, 2), scale=0.3)
-    hidden, weight = hidden + torch.tensor([10.0, 0.0]), weight - torch.tensor([20.0, 0.0])
-    hidden[:, 1] = torch.tensor([0.0, 1.0, 0.0])
-    weight[:2048, 1], weight[-1, 0] = 190.0, -19.0
-    return hidden, weight, labelled(generator, 3, 4097)
-
-
-def _certain(dtype: torch.dtype) -> Inputs:
+def certain(dtype: torch.dtype = torch.float32) -> Arguments:
     """The label's weight is along hidden: p of the label is up to 1 - 1e-6."""
 
-    def inputs(generator: Generator) -> Args:
-        hidden, weight, labels = _batch(6, 24, 40, dtype, scale=0.1)(generator)
+    def change(hidden: Tensor, weight: Tensor, labels: Tensor) -> None:
         for row, logit in enumerate((4.0, 7.0, 9.0, 11.0, 14.0, 16.0)):
             labels[row] = 3 + row
             x = hidden[row].float()
             weight[3 + row] = (x * logit / (x @ x)).to(dtype)
-        return hidden, weight, labels
 
-    return inputs
-
-
-def _refused(bad: BadLabel) -> Case:
-    def inputs(generator: Generator) -> Args:
-        hidden, weight, labels, *index = _batch(bad.rows, 8, 50, index=bad.ignore_index)(generator)
-        bad.put(labels)
-        return hidden, weight, labels, *index
-
-    more = " Raise an IndexError that names the row of the whole batch."
-    return bad_label(Case(bad.name, inputs, bad.hint + more), bad, classes=50)
+    return batch(6, 24, 40, scale=0.1).each(draw.same.to(dtype), *BOTH).change(change)
 
 
-def _one_nan(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
-    hidden, weight, labels = _batch(7, 12, 30)(generator)
-    hidden[4, 3] = torch.nan
-    return hidden, weight, labels
+def refused(bad: BadLabel) -> Case:
+    """A label that the function has to refuse."""
+    hint = bad.hint + " Raise an IndexError that names the row of the whole batch."
+    index = {} if bad.ignore_index is None else {"ignore_index": bad.ignore_index}
+    given = batch(bad.rows, 8, 50).but(labels=draw.same.change(bad.put), **index)
+    return bad_label(case(bad.name, hint, given), bad, classes=50)
 
 
-def _ignored_nan(generator: Generator) -> tuple[Tensor, Tensor, Tensor]:
-    hidden, weight, labels = _batch(9, 12, 30, keep=lambda labels: ignored(labels, 1, 6))(generator)
-    hidden[1], hidden[6, 2] = torch.nan, torch.inf
-    return hidden, weight, labels
-
-
+BOTH = ("hidden", "weight")
+F16, BF16 = draw.same.to(torch.float16), draw.same.to(torch.bfloat16)
 CASES = (
-    Case(
+    case(
         "ordinary values",
-        _batch(12, 16, 40),
         "Begin here: 12 rows, 16 features, 40 classes, and every row counts. " + STEP_BY_STEP,
+        batch(12, 16, 40),
     ),
-    Case(AGAIN, _batch(12, 16, 40), KEEP_NOTHING),
-    Case(
+    case(AGAIN, KEEP_NOTHING, batch(12, 16, 40)),
+    case(
         "some rows ignored",
-        _batch(13, 8, 33, keep=lambda labels: ignored(labels, 0, 3, 4, 12)),
         "9 of 13 rows count: the mean is over these, and the others have a gradient of 0.",
+        batch(13, 8, 33),
+        labels=ignoring(0, 3, 4, 12),
     ),
-    Case(
+    case(
         "all rows ignored",
-        _batch(10, 8, 33, keep=lambda labels: ignored(labels, *range(10))),
         "No row counts: the loss is 0 and so is every gradient. Where do you divide by their number?",
+        batch(10, 8, 33),
+        labels=ignoring(*range(10)),
         convention="no token",
     ),
-    Case(
+    case(
         "no rows",
-        _batch(0, 8, 33),
         "An empty batch: the loss is 0. How many rows does a chunk of it have, and how many chunks are there?",
+        batch(0, 8, 33),
         convention="no token",
     ),
-    Case("one row", _batch(1, 8, 33), "One row: the last chunk is the first, and holds one row."),
-    Case(
-        "one row counts",
-        _batch(40, 8, 33, keep=lambda labels: ignored(labels, *range(23), *range(24, 40))),
-        "Only row 23 of 40 counts.",
-    ),
-    Case(
+    case("one row", "One row: the last chunk is the first, and holds one row.", batch(1, 8, 33)),
+    case("one row counts", "Only row 23 of 40 counts.", batch(40, 8, 33), labels=ignoring(*range(23), *range(24, 40))),
+    case(
         "chunks without tokens",
-        _batch(150, 16, 40, keep=lambda labels: ignored(labels, *range(5, 140))),
         "The first 5 and the last 10 of 150 rows count: some chunks have none, and each chunk's share is its "
         "sum over 15.",
+        batch(150, 16, 40),
+        labels=ignoring(*range(5, 140)),
     ),
-    Case(
+    case(
         "ignore_index = 0",
-        _batch(14, 8, 33, keep=lambda labels: ignored(labels, 2, 5, index=0), index=0),
         "ignore_index is 0 here: rows with that label do not count.",
+        batch(14, 8, 33),
+        labels=ignoring(2, 5, index=0),
+        ignore_index=0,
     ),
-    Case(
+    case(
         "ignore_index = -1",
-        _batch(14, 8, 33, keep=lambda labels: ignored(labels, 0, 5, index=-1), index=-1),
         "ignore_index is -1 here: rows 0 and 5 do not count. As an index -1 is the last class in Python, and in a "
         "kernel what lies before the row.",
+        batch(14, 8, 33),
+        labels=ignoring(0, 5, index=-1),
+        ignore_index=-1,
     ),
-    Case(
+    case(
         "ignore_index above V",
-        _batch(14, 8, 33, keep=lambda labels: ignored(labels, 3, 13, index=50_000), index=50_000),
         "ignore_index is 50,000 here, and there are 33 classes: rows 3 and 13 do not count and are not errors.",
+        batch(14, 8, 33),
+        labels=ignoring(3, 13, index=50_000),
+        ignore_index=50_000,
     ),
-    Case("large logits", _batch(9, 16, 40, scale=100.0), "Logits of hundreds: e^x overflows from 88.7 on."),
-    Case("a nearly certain label", _certain(torch.float32), "p of the label is up to 1 - 1e-6: what is left of p - 1?"),
-    Case(
-        "1 class",
-        _batch(5, 8, 1, keep=lambda labels: ignored(labels, 1, 4)),
-        "One class: the loss is 0. Rows 1 and 4 are ignored.",
-    ),
-    Case(
+    case("large logits", "Logits of hundreds: e^x overflows from 88.7 on.", batch(9, 16, 40, scale=100.0)),
+    case("a nearly certain label", "p of the label is up to 1 - 1e-6: what is left of p - 1?", certain()),
+    case("1 class", "One class: the loss is 0. Rows 1 and 4 are ignored.", batch(5, 8, 1), labels=ignoring(1, 4)),
+    case(
         "17 classes",
-        _batch(20, 8, 17),
         "20 rows and 17 classes: more than one chunk or tile of 16, the last not full. Does each add its share?",
+        batch(20, 8, 17),
     ),
-    Case("1000 classes", _batch(18, 8, 1000), "1000 classes: many tiles, the last one not full."),
-    Case(
+    case("1000 classes", "1000 classes: many tiles, the last one not full.", batch(18, 8, 1000)),
+    case(
         "logits far below zero",
-        _far_below_zero,
         "4097 logits near -200 a row, where e^x is 0, and in row 1 the first half near -10. Where does a maximum "
         "start, can that of a later block be lower, and does every tile of classes count?",
+        hidden=draw.normal(3, 2).scale(0.3).plus(torch.tensor([10.0, 0.0])).put((0.0, 1.0, 0.0), slice(None), 1),
+        weight=draw.normal(4097, 2)
+        .scale(0.3)
+        .plus(torch.tensor([-20.0, 0.0]))
+        .put(190.0, slice(2048), 1)
+        .put(-19.0, -1, 0),
+        labels=any_labels(3, 4097),
     ),
-    Case("one feature", _batch(32, 1, 19), "One feature, and 32 rows: two chunks or tiles of 16, the last one full."),
-    Case(
+    case("one feature", "One feature, and 32 rows: two chunks or tiles of 16, the last one full.", batch(32, 1, 19)),
+    case(
         "75 features",
-        _batch(20, 75, 19),
         "75 features, which no tile of 16, 32 or 64 divides: the last step along them has to be masked.",
+        batch(20, 75, 19),
     ),
-    Case(
+    case(
         "every second column",
-        _batch(12, 8, 40, view=every_second),
         "hidden and weight have a stride of 2 along the features.",
+        batch(12, 8, 40).each(draw.same.every_second(), *BOTH),
     ),
-    Case(
+    case(
         "transposed",
-        _batch(12, 8, 40, view=transposed),
         "hidden and weight are transposed: neighbours in memory are of one feature. Each has strides of its own.",
+        batch(12, 8, 40).each(draw.same.transposed(), *BOTH),
     ),
-    Case("float16", _batch(21, 24, 50, torch.float16), CONVERT),
-    Case("bfloat16", _batch(21, 24, 50, torch.bfloat16), CONVERT),
-    Case(BEYOND, _far, BEYOND_HINT),
+    case("float16", CONVERT, batch(21, 24, 50).each(F16, *BOTH)),
+    case("bfloat16", CONVERT, batch(21, 24, 50).each(BF16, *BOTH)),
+    case(
+        BEYOND,
+        BEYOND_HINT,
+        batch(3, 16, 3).each(BF16, *BOTH),
+        hidden=draw.same.map(lambda x: (2 * x).round() / 2).far_apart(),
+        weight=draw.same.map(lambda x: (4 * x).round() / 4).far_apart(),
+    ),
     *(
-        Case(
+        case(
             f"a nearly certain label, {dtype_name(dtype)}",
-            _certain(dtype),
             "p of the label is up to 1 - 1e-6: hold the logits and p in float32.",
+            certain(dtype),
         )
         for dtype in HALVES
     ),
-    Case(
+    case(
         "NaN in one row",
-        _one_nan,
         "One NaN in hidden: the loss is NaN, and so are its row of dhidden and all of dweight.",
+        batch(7, 12, 30),
+        hidden=draw.same.put(torch.nan, 4, 3),
     ),
-    *(_refused(row) for row in OUT_OF_RANGE),
-    Case(
+    *(refused(row) for row in OUT_OF_RANGE),
+    case(
         "160 rows, 700 classes",
-        _batch(160, 8, 700, keep=lambda labels: ignored(labels, *range(60, 100))),
         "Here the logits are much larger than all the rest: (160, 700). Hold a part of them at a time.",
+        batch(160, 8, 700),
+        labels=ignoring(*range(60, 100)),
     ),
-    Case("distinction: NaN in ignored rows", _ignored_nan, "A row that does not count may hold anything.", bonus=True),
+    case(
+        "distinction: NaN in ignored rows",
+        "A row that does not count may hold anything.",
+        batch(9, 12, 30),
+        hidden=draw.same.put(torch.nan, 1).put(torch.inf, 6, 2),
+        labels=ignoring(1, 6),
+        bonus=True,
+    ),
 )
 
 
 _TIMES = 128  # a power of two: what is divided by it loses nothing
 _CLASSES = 1 << 15  # with 2048 rows 256 MiB of logits
 _LONGER = _CLASSES // 1000  # than the longest sum over classes in the cases, which the floor was set on
-LARGE = Large(_batch(16, 8, _CLASSES), _TIMES, (0, 2), 0, (None, 1 / _TIMES, None), _LONGER)
+LARGE = Large(batch(16, 8, _CLASSES), _TIMES, (0, 2), 0, (None, 1 / _TIMES, None), _LONGER)
 
 REASON = (
     "Every product is a float32 sum of D, V or n terms and loses ulp of the sum of their magnitudes: 4 where it goes "

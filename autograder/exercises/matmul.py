@@ -1,7 +1,7 @@
 """A matrix product: programs share out a grid of tiles. What `linear_cross_entropy_forward_backward` is made of."""
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ..judge import (
     AGAIN,
@@ -10,115 +10,102 @@ from ..judge import (
     EPS,
     KEEP_NOTHING,
     STEP_BY_STEP,
-    Case,
+    Arguments,
     Exercise,
-    Inputs,
     Output,
     Tolerance,
-    View,
+    Values,
+    case,
+    draw,
     floors,
-    normal,
 )
-from ..runner import Args, far_apart
 
 CONVERT = "Accumulate in float32, whatever comes in, and round once, at the store."
 STRIDES = "Neither matrix has to be contiguous: hand its strides to the kernel, and multiply the offsets by them."
 
 
-def product(
-    m: int,
-    k: int,
-    n: int,
-    dtype: torch.dtype = torch.float32,
-    a: View = lambda x: x,
-    b: View = lambda x: x,
-) -> Inputs:
-    """Factors of normal numbers. a, b: make views of the matrices; m, k and n are what comes out of that."""
-    return lambda generator: (a(normal(generator, (m, k), dtype)), b(normal(generator, (k, n), dtype)))
+def factors(m: int, k: int, n: int) -> Arguments:
+    """Matrices of normal numbers."""
+    return Arguments.named(a=draw.normal(m, k), b=draw.normal(k, n))
 
 
-def transposed(m: int, k: int, n: int, which: str) -> Inputs:
-    """a or b (or "ab", both) as the transpose of what lies in memory."""
-
-    def inputs(generator: Generator) -> Args:
-        a, b = normal(generator, (m, k)), normal(generator, (k, n))
-        return tuple(x.t().contiguous().t() if name in which else x for name, x in (("a", a), ("b", b)))
-
-    return inputs
+def positive(m: int, n: int) -> Values:
+    """Positive numbers: what is not finite meets no 0 and no other sign, and a row or a column says where it comes
+    from.
+    """
+    return draw.normal(m, n).map(lambda x: x.abs() + 0.1)
 
 
-def ones(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Returns matrices of ones in bfloat16, (3, 20,000) and (20,000, 5): a sum of bfloat16 stops growing at 256."""
-    return torch.ones(3, 20_000, dtype=torch.bfloat16), torch.ones(20_000, 5, dtype=torch.bfloat16)
+def columns_of_more(a: Tensor) -> Tensor:
+    """Columns of a wider matrix, NaN around them."""
+    return torch.nn.functional.pad(a, (5, 36), value=torch.nan)[:, 5:-36]
 
 
-def up_and_down(generator: Generator) -> tuple[Tensor, Tensor]:
-    """float16 products that are small, and whose partial sums pass 65,504 on the way."""
-    a = 20.0 + normal(generator, (4, 600))
-    b = torch.cat([torch.full((300, 6), 20.0), torch.full((300, 6), -20.0)])
-    return a.half(), b.half()
-
-
-def not_finite(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Each NaN and infinity meets positive numbers only, so that a row or a column says where it comes from."""
-    a, b = normal(generator, (20, 40)).abs() + 0.1, normal(generator, (40, 30)).abs() + 0.1
-    a[3, 7], a[5, 39], b[0, 11], b[39, 29] = torch.nan, torch.inf, torch.nan, -torch.inf
-    return a, b
-
-
-def beyond_the_edge(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Columns of a and rows of b inside larger tensors, with NaN and infinity around them."""
-    a, b = torch.full((9, 64), torch.nan), torch.full((64, 11), torch.inf)
-    a[:, 5:28], b[5:28] = normal(generator, (9, 23)), normal(generator, (23, 11))
-    return a[:, 5:28], b[5:28]
+def rows_of_more(b: Tensor) -> Tensor:
+    """Rows of a higher matrix, infinity around them."""
+    return torch.nn.functional.pad(b, (0, 0, 5, 36), value=torch.inf)[5:-36]
 
 
 CASES = (
-    Case(
+    case(
         "ordinary values",
-        product(37, 24, 29),
         "Begin here: the product of a (37, 24) and a (24, 29) matrix. " + STEP_BY_STEP,
+        factors(37, 24, 29),
     ),
-    Case(AGAIN, product(37, 24, 29), KEEP_NOTHING),
-    Case("whole tiles", product(128, 64, 128), "Several tiles, all of them full: no mask is needed here."),
-    Case(
-        "several tiles", product(130, 75, 141), "Tiles that stick out on every side, and an inner loop that does too."
+    case(AGAIN, KEEP_NOTHING, factors(37, 24, 29)),
+    case("whole tiles", "Several tiles, all of them full: no mask is needed here.", factors(128, 64, 128)),
+    case(
+        "several tiles", "Tiles that stick out on every side, and an inner loop that does too.", factors(130, 75, 141)
     ),
-    Case("a row times a matrix", product(1, 50, 70), "M is 1: one row of the tile exists."),
-    Case("a matrix times a column", product(70, 50, 1), "N is 1: one column of the tile exists."),
-    Case("K is 1", product(33, 1, 18), "One product for each element; the rest of the inner block is masked off."),
-    Case("K is 0", product(5, 0, 7), "The sum of nothing is 0, and your kernel has to write it."),
-    Case("no rows", product(0, 6, 7), "M is 0: an empty result, and nothing to launch."),
-    Case("no columns", product(5, 6, 0), "N is 0: an empty result, and nothing to launch."),
-    Case("a transposed", transposed(35, 45, 20, "a"), STRIDES),
-    Case("b transposed", transposed(35, 45, 20, "b"), STRIDES),
-    Case("both transposed", transposed(35, 45, 20, "ab"), STRIDES),
-    Case(
+    case("a row times a matrix", "M is 1: one row of the tile exists.", factors(1, 50, 70)),
+    case("a matrix times a column", "N is 1: one column of the tile exists.", factors(70, 50, 1)),
+    case("K is 1", "One product for each element; the rest of the inner block is masked off.", factors(33, 1, 18)),
+    case("K is 0", "The sum of nothing is 0, and your kernel has to write it.", factors(5, 0, 7)),
+    case("no rows", "M is 0: an empty result, and nothing to launch.", factors(0, 6, 7)),
+    case("no columns", "N is 0: an empty result, and nothing to launch.", factors(5, 6, 0)),
+    case("a transposed", STRIDES, factors(35, 45, 20), a=draw.same.transposed()),
+    case("b transposed", STRIDES, factors(35, 45, 20), b=draw.same.transposed()),
+    case("both transposed", STRIDES, factors(35, 45, 20), a=draw.same.transposed(), b=draw.same.transposed()),
+    case(
         "every second column",
-        lambda generator: (normal(generator, (20, 60))[:, ::2], normal(generator, (30, 50))[:, ::2]),
         STRIDES,
+        a=draw.normal(20, 60).view(lambda a: a[:, ::2]),
+        b=draw.normal(30, 50).view(lambda b: b[:, ::2]),
     ),
-    Case(
-        "b of stride 0",
-        lambda generator: (normal(generator, (9, 30)), normal(generator, (30, 1)).expand(30, 21)),
-        STRIDES,
+    case("b of stride 0", STRIDES, a=draw.normal(9, 30), b=draw.normal(30, 1).view(lambda b: b.expand(30, 21))),
+    case(
+        "inside larger tensors",
+        "Past K lie NaN and infinity, and NaN · 0 is NaN: mask both loads.",
+        a=draw.normal(9, 23).view(columns_of_more),
+        b=draw.normal(23, 11).view(rows_of_more),
     ),
-    Case("inside larger tensors", beyond_the_edge, "Past K lie NaN and infinity, and NaN · 0 is NaN: mask both loads."),
-    Case(BEYOND, product(3, 40, 20, a=far_apart), BEYOND_HINT),
-    Case(
+    case(BEYOND, BEYOND_HINT, factors(3, 40, 20), a=draw.same.far_apart()),
+    case(
         f"{BEYOND}, in b",
-        product(20, 3, 40, b=far_apart),
         "The rows of b lie 2^30 elements apart: in a kernel make the index along K an int64 before you "
         "multiply it by the stride.",
+        factors(20, 3, 40),
+        b=draw.same.far_apart(),
     ),
-    Case("float16", product(40, 70, 33, torch.float16), CONVERT),
-    Case("bfloat16", product(40, 70, 33, torch.bfloat16), CONVERT),
-    Case("20,000 ones", ones, f"A sum of ones in bfloat16 stops growing at 256. {CONVERT}"),
-    Case("beyond float16 on the way", up_and_down, "The products fit into float16, the partial sums do not."),
-    Case(
+    case("float16", CONVERT, factors(40, 70, 33).each(draw.same.to(torch.float16), "a", "b")),
+    case("bfloat16", CONVERT, factors(40, 70, 33).each(draw.same.to(torch.bfloat16), "a", "b")),
+    case(
+        "20,000 ones",
+        f"A sum of ones in bfloat16 stops growing at 256. {CONVERT}",
+        a=draw.full(3, 20_000, value=1.0).to(torch.bfloat16),
+        b=draw.full(20_000, 5, value=1.0).to(torch.bfloat16),
+    ),
+    case(
+        "beyond float16 on the way",
+        "The products fit into float16, the partial sums do not.",
+        a=draw.normal(4, 600).plus(20.0).to(torch.float16),
+        b=draw.tensor([[20.0] * 6] * 300 + [[-20.0] * 6] * 300, torch.float16),
+    ),
+    case(
         "infinity and NaN",
-        not_finite,
         "NaN and infinity must reach the sums they belong to and no others: are masked-off elements 0?",
+        a=positive(20, 40).put(torch.nan, 3, 7).put(torch.inf, 5, 39),
+        b=positive(40, 30).put(torch.nan, 0, 11).put(-torch.inf, 39, 29),
     ),
 )
 

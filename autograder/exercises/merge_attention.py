@@ -10,21 +10,19 @@ from ..judge import (
     AGAIN,
     EPS,
     KEEP_NOTHING,
+    Arguments,
     Case,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
-    View,
     WildBug,
     Witness,
-    as_it_is,
-    every_second,
+    case,
+    draw,
     floors,
     normal,
-    transposed,
 )
 from ..runner import Args
 from .attention import FORMULA, attention_forward
@@ -52,111 +50,113 @@ def floor(o_a: Tensor, lse_a: Tensor, o_b: Tensor, lse_b: Tensor) -> Floors:
     return floors(EPS * (4 * largest + 8).unsqueeze(-1) * size + difference + 1e-40, EPS * (largest + 4))
 
 
-def _pieces(
-    dtype: torch.dtype = torch.float32,
-    other: torch.dtype | None = None,
-    *,
-    b: int = 2,
-    h: int = 3,
-    m: int = 5,
-    d: int = 16,
-    lse: tuple[float, float] | None = None,
-    views: tuple[View, View, View, View] = (as_it_is,) * 4,
-) -> Inputs:
-    """Two pieces whose lse are drawn near 3, or are what ``lse`` says: a pair of numbers.
-
-    views: how o_a, lse_a, o_b and lse_b lie in memory.
-    """
-
-    def inputs(generator: Generator) -> Args:
-        o_a, o_b = (normal(generator, (b, h, m, d), t) for t in (dtype, other or dtype))
-        lses = [3 + normal(generator, (b, h, m), scale=2.0) for _ in range(2)]
-        if lse:
-            lses = [torch.full_like(x, value) for x, value in zip(lses, lse, strict=True)]
-            o_a, o_b = (o.zero_() if value == -torch.inf else o for o, value in zip((o_a, o_b), lse, strict=True))
-        return tuple(view(x) for view, x in zip(views, (o_a, lses[0], o_b, lses[1]), strict=True))
-
-    return inputs
+NONE = -torch.inf
+ALL, ODD = slice(None), slice(1, None, 2)
 
 
-def _of_attention(generator: Generator) -> Args:
+def pieces(b: int = 2, h: int = 3, m: int = 5, d: int = 16) -> Arguments:
+    """Two pieces whose lse are near 3."""
+    lse = draw.normal(b, h, m).scale(2.0).plus(3)
+    return Arguments.named(o_a=draw.normal(b, h, m, d), o_b=draw.normal(b, h, m, d), lse_a=lse, lse_b=lse)
+
+
+def weighing(lse_a: float, lse_b: float) -> Arguments:
+    """Two pieces with these lse, whose o is 0 where that is -inf."""
+    given = pieces().but(lse_a=draw.same.put(lse_a, ALL), lse_b=draw.same.put(lse_b, ALL))
+    return given.each(draw.same.put(0.0, ALL), *(o for o, lse in (("o_a", lse_a), ("o_b", lse_b)) if lse == NONE))
+
+
+def of_attention(generator: Generator) -> Args:
     """Attention over 40 keys in two pieces of 13 and 27, as a split over the keys computes them."""
     q, k, v = (normal(generator, (2, 2, n, 16), scale=1.5) for n in (6, 40, 40))
     pieces = [attention(q, k[:, :, keys], v[:, :, keys]) for keys in (slice(0, 13), slice(13, 40))]
     return tuple(x.float() for piece in pieces for x in piece)
 
 
-def _far_from_each_other(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Row by row the one piece or the other weighs e^100 times as much."""
-    o_a, lse_a, o_b, lse_b = _pieces(lse=(52.5, -47.5))(generator)
-    lse_a[..., 1::2], lse_b[..., 1::2] = -47.5, 52.5
-    return o_a, lse_a, o_b, lse_b
-
-
-def _some_empty(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Pieces of which one is empty in some rows, the other in some, both in some."""
-    o_a, lse_a, o_b, lse_b = _pieces(m=8)(generator)
-    for o, lse, rows in ((o_a, lse_a, (0, 2, 7)), (o_b, lse_b, (1, 2))):
-        lse[:, :, rows], o[:, :, rows] = -torch.inf, 0.0
-    return o_a, lse_a, o_b, lse_b
-
-
-def _one_nan(generator: Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    o_a, lse_a, o_b, lse_b = _pieces()(generator)
-    o_a[0, 1, 2, 3], o_b[1, 1, 3] = torch.nan, torch.nan
-    lse_b[1, 1, 3] = torch.nan
-    return o_a, lse_a, o_b, lse_b
-
-
-NONE = -torch.inf
 EMPTY = "A piece without a key has lse = -inf and o = 0: it weighs nothing."
 NATURAL = "Both lse are natural logarithms: the weight of a piece is e^(lse - the merged lse)."
 LARGE = "e^lse overflows from 88.7 on: subtract the larger lse from both."
 
-CASES = tuple(
-    Case(name, inputs, hint)
-    for name, inputs, hint in (
-        ("ordinary values", _pieces(), "Begin here: two pieces with lse near 3. " + NATURAL),
-        (AGAIN, _pieces(), KEEP_NOTHING),
-        ("Z = 2 and 8", _pieces(lse=(0.6931472, 2.0794415)), NATURAL + " Here 1/5 and 4/5."),
-        ("two pieces of one attention", _of_attention, NATURAL),
-        ("equal lse", _pieces(lse=(1.5, 1.5)), "Equal pieces weigh 1/2 each, in any base."),
-        ("a is empty", _pieces(lse=(NONE, 2.0)), EMPTY),
-        ("b is empty", _pieces(lse=(-3.0, NONE)), EMPTY),
-        ("both are empty", _pieces(lse=(NONE, NONE)), EMPTY + " Of two such pieces o is 0 and lse is -inf."),
-        ("some rows empty", _some_empty, EMPTY),
-        (
-            "100 apart",
-            _far_from_each_other,
-            "e^-100 is 0 in float32, and the result is the larger piece: a in rows 0, 2 and 4, b in rows 1 and 3.",
-        ),
-        ("20 apart", _pieces(lse=(-4.0, 16.0)), "The smaller piece still moves lse by e^-20, if lse is small."),
-        ("lse of 3000", _pieces(lse=(3000.0, 2999.0)), LARGE),
-        (
-            "lse of -60000",
-            _pieces(lse=(-6e4, -60001.0)),
-            "lse near -60000: subtract the larger from both; what stands for -inf must be below them.",
-        ),
-        ("one row, one feature", _pieces(b=1, h=1, m=1, d=1), "One row of one feature."),
-        ("100 features", _pieces(d=100), "100 features leave 28 lanes of a block of 128 empty."),
-        ("many rows", _pieces(m=301, d=6), "1,806 rows of 6 features: is every one computed?"),
-        ("no rows", _pieces(m=0), "No queries: nothing to merge."),
-        (
-            "heads side by side",
-            _pieces(views=(side_by_side,) * 4),
-            "The rows of one head are not neighbours in memory, in o or in lse: use the strides.",
-        ),
-        (
-            "strides of their own",
-            _pieces(views=(every_second, transposed, side_by_side, lambda lse: lse[..., :1].expand(lse.shape))),
-            "o_a is every second feature of a wider tensor, o_b has its heads side by side, lse_a is transposed, and "
-            "lse_b is one number a head, at stride 0: each of the four has strides of its own.",
-        ),
-        ("float16", _pieces(torch.float16), "lse is float32 and o is float16: multiply in float32, and round once."),
-        ("bfloat16", _pieces(torch.bfloat16), "lse is float32 and o is bfloat16: multiply in float32, and round once."),
-        ("float16 with a float32 piece", _pieces(torch.float16, torch.float32), "o has the dtype of o_a."),
-        ("NaN in one row", _one_nan, "NaN in gives NaN out, in its own row."),
-    )
+CASES = (
+    case("ordinary values", "Begin here: two pieces with lse near 3. " + NATURAL, pieces()),
+    case(AGAIN, KEEP_NOTHING, pieces()),
+    case("Z = 2 and 8", NATURAL + " Here 1/5 and 4/5.", weighing(0.6931472, 2.0794415)),
+    Case("two pieces of one attention", of_attention, NATURAL),
+    case("equal lse", "Equal pieces weigh 1/2 each, in any base.", weighing(1.5, 1.5)),
+    case("a is empty", EMPTY, weighing(NONE, 2.0)),
+    case("b is empty", EMPTY, weighing(-3.0, NONE)),
+    case("both are empty", EMPTY + " Of two such pieces o is 0 and lse is -inf.", weighing(NONE, NONE)),
+    case(
+        "some rows empty",
+        EMPTY,
+        pieces(m=8),
+        o_a=draw.same.put(0.0, ALL, ALL, [0, 2, 7]),
+        lse_a=draw.same.put(NONE, ALL, ALL, [0, 2, 7]),
+        o_b=draw.same.put(0.0, ALL, ALL, [1, 2]),
+        lse_b=draw.same.put(NONE, ALL, ALL, [1, 2]),
+    ),
+    case(
+        "100 apart",
+        "e^-100 is 0 in float32, and the result is the larger piece: a in rows 0, 2 and 4, b in rows 1 and 3.",
+        weighing(52.5, -47.5),
+        lse_a=draw.same.put(-47.5, ..., ODD),
+        lse_b=draw.same.put(52.5, ..., ODD),
+    ),
+    case("20 apart", "The smaller piece still moves lse by e^-20, if lse is small.", weighing(-4.0, 16.0)),
+    case("lse of 3000", LARGE, weighing(3000.0, 2999.0)),
+    case(
+        "lse of -60000",
+        "lse near -60000: subtract the larger from both; what stands for -inf must be below them.",
+        weighing(-6e4, -60001.0),
+    ),
+    case("one row, one feature", "One row of one feature.", pieces(b=1, h=1, m=1, d=1)),
+    case("100 features", "100 features leave 28 lanes of a block of 128 empty.", pieces(d=100)),
+    case("many rows", "1,806 rows of 6 features: is every one computed?", pieces(m=301, d=6)),
+    case("no rows", "No queries: nothing to merge.", pieces(m=0)),
+    case(
+        "heads side by side",
+        "The rows of one head are not neighbours in memory, in o or in lse: use the strides.",
+        pieces().each(draw.same.view(side_by_side), "o_a", "lse_a", "o_b", "lse_b"),
+    ),
+    case(
+        "strides of their own",
+        "o_a is every second feature of a wider tensor, o_b has its heads side by side, lse_a is transposed, and "
+        "lse_b is one number a head, at stride 0: each of the four has strides of its own.",
+        pieces(),
+        o_a=draw.same.every_second(),
+        lse_a=draw.same.transposed(),
+        o_b=draw.same.view(side_by_side),
+        lse_b=draw.same.view(lambda lse: lse[..., :1].expand(lse.shape)),
+    ),
+    case(
+        "float16",
+        "lse is float32 and o is float16: multiply in float32, and round once.",
+        pieces(),
+        o_a=draw.same.to(torch.float16),
+        o_b=draw.same.to(torch.float16),
+    ),
+    case(
+        "bfloat16",
+        "lse is float32 and o is bfloat16: multiply in float32, and round once.",
+        pieces(),
+        o_a=draw.same.to(torch.bfloat16),
+        o_b=draw.same.to(torch.bfloat16),
+    ),
+    case(
+        "float16 with a float32 piece",
+        "o has the dtype of o_a.",
+        pieces(),
+        o_a=draw.same.to(torch.float16),
+        o_b=draw.same.to(torch.float32),
+    ),
+    case(
+        "NaN in one row",
+        "NaN in gives NaN out, in its own row.",
+        pieces(),
+        o_a=draw.same.put(torch.nan, 0, 1, 2, 3),
+        o_b=draw.same.put(torch.nan, 1, 1, 3),
+        lse_b=draw.same.put(torch.nan, 1, 1, 3),
+    ),
 )
 
 BASE_2 = WildBug(

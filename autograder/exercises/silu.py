@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import silu as wild
-from ..judge import EPS, Case, Exercise, Floors, Output, Tolerance, WildBug, Witness, elementwise
+from ..judge import EPS, Exercise, Floors, Output, Tolerance, WildBug, Witness, case, draw, elementwise
 
 UNDERFLOW = 1e-36  # e^88.7 overflows float32: 1 / (1 + e^-x) is 0 below -88.7, where x · s(x) is still -3e-37
 
@@ -80,12 +80,6 @@ silu_forward = Exercise(
 )
 
 
-def _below_powers_of_two(generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """dy and x of which none is left to chance."""
-    x = torch.tensor([511.99997, 1023.99994, 2047.9999, 4095.9998, 8191.9995])
-    return torch.tensor([0.75, -1.25, 3.0, -0.5, 1.75]), x
-
-
 DIVIDE_BACK = WildBug(
     who="candle 0.4.1-0.5.0",
     thread="huggingface/candle#2082",
@@ -118,10 +112,11 @@ silu_backward = Exercise(
     outputs=(Output("dx"),),
     cases=(
         *elementwise(("dy", "x"), "x", silu_tail),
-        Case(
+        case(
             "below powers of two",
-            _below_powers_of_two,
             "The slope is 1 here. 1 + x has a digit less than x, so that 1 + x - x is not 1.",
+            dy=draw.tensor([0.75, -1.25, 3.0, -0.5, 1.75]),
+            x=draw.tensor([511.99997, 1023.99994, 2047.9999, 4095.9998, 8191.9995]),
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, slope_floor, slope_cancellation),

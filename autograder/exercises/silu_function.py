@@ -1,7 +1,7 @@
 """SiLU as a `torch.autograd.Function`, whose backward the check calls through autograd."""
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import silu_function as wild
 from ..judge import (
@@ -9,20 +9,16 @@ from ..judge import (
     HALVES,
     KEEP_NOTHING,
     STEP_BY_STEP,
-    Case,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
-    View,
-    as_it_is,
-    every_second,
-    normal,
-    transposed,
+    Values,
+    case,
+    draw,
 )
-from ..runner import UPSTREAM, Args
+from ..runner import UPSTREAM
 from .silu import silu, silu_floor, silu_slope, slope_floor
 
 
@@ -36,18 +32,9 @@ def floor(x: Tensor) -> Floors:
     return *silu_floor(x), *slope_floor(torch.full_like(x, UPSTREAM), x)
 
 
-def _drawn(*shape: int, dtype: torch.dtype = torch.float32, view: View = as_it_is) -> Inputs:
-    return lambda generator: (view(normal(generator, shape, dtype, 3.0)),)
-
-
-def _listed(*values: float) -> Inputs:
-    return lambda generator: (torch.tensor(values),)
-
-
-def _one_nan(generator: Generator) -> Args:
-    x = normal(generator, (40,), scale=3.0)
-    x[7] = torch.nan
-    return (x,)
+def numbers(*sizes: int) -> Values:
+    """Numbers of about 3."""
+    return draw.normal(*sizes).scale(3.0)
 
 
 ABOVE = (
@@ -74,24 +61,28 @@ silu_function = Exercise(
     oracle=with_gradient,
     outputs=(Output("y"), Output("dx")),
     cases=(
-        Case(
+        case(
             "ordinary values",
-            _drawn(300),
             "Begin here: 300 numbers, and the gradient of -0.75 for each result. " + ABOVE,
+            x=numbers(300),
         ),
-        Case(AGAIN, _drawn(300), KEEP_NOTHING),
-        Case("zeros", _listed(0.0, -0.0, 0.5, 0.0, -2.0), ABOVE + "At 0 the slope is 1/2."),
-        Case("values up to 100", _listed(-100.0, -50.0, -1.2785, 30.0, 88.0, 100.0), STEP_BY_STEP),
+        case(AGAIN, KEEP_NOTHING, x=numbers(300)),
+        case("zeros", ABOVE + "At 0 the slope is 1/2.", x=draw.tensor([0.0, -0.0, 0.5, 0.0, -2.0])),
+        case("values up to 100", STEP_BY_STEP, x=draw.tensor([-100.0, -50.0, -1.2785, 30.0, 88.0, 100.0])),
         *(
-            Case(f"{dtype}".removeprefix("torch."), _drawn(300, dtype=dtype), "The gradient has the dtype of x.")
+            case(f"{dtype}".removeprefix("torch."), "The gradient has the dtype of x.", x=numbers(300).to(dtype))
             for dtype in reversed(HALVES)
         ),
-        Case("one element", _drawn(1), "One element."),
-        Case("no dimensions", _drawn(), "x.shape may be ()."),
-        Case("no elements", _drawn(0), "An empty tensor goes in, an empty tensor comes out, attached to the graph."),
-        Case("transposed", _drawn(37, 53, view=transposed), "A transposed matrix: any strides will do."),
-        Case("every second column", _drawn(9, 21, view=every_second), "The stride of the last dimension is 2."),
-        Case("NaN in one element", _one_nan, "One NaN: its own result and gradient are NaN, and no other."),
+        case("one element", "One element.", x=numbers(1)),
+        case("no dimensions", "x.shape may be ().", x=numbers()),
+        case("no elements", "An empty tensor goes in, an empty tensor comes out, attached to the graph.", x=numbers(0)),
+        case("transposed", "A transposed matrix: any strides will do.", x=numbers(37, 53).transposed()),
+        case("every second column", "The stride of the last dimension is 2.", x=numbers(9, 21).every_second()),
+        case(
+            "NaN in one element",
+            "One NaN: its own result and gradient are NaN, and no other.",
+            x=numbers(40).put(torch.nan, 7),
+        ),
     ),
     tolerance=Tolerance(1, 8, "Those of silu_forward and silu_backward.", floor),
     hint="Return the result of `apply`; the check takes its gradient. PyTorch differentiates nothing inside of it.",

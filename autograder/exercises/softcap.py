@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from ..judge import EPS, Case, Exercise, Output, Tolerance, elementwise, normal
+from ..judge import EPS, Exercise, Output, Tolerance, case, draw, elementwise
 
 UNDERFLOW = 5e-38  # e^z is 0 or has few digits from z = -87 on
 
@@ -40,7 +40,7 @@ softcap_forward = Exercise(
     outputs=(Output("y", like="x"),),
     cases=(
         *elementwise(("x",), "x", subnormal, arguments=lambda generator, x: (x, 20.0)),
-        Case("the default cap", lambda generator: (normal(generator, (300,), scale=60.0),), "cap is left out: 30."),
+        case("the default cap", "cap is left out: 30.", x=draw.normal(300).scale(60.0)),
     ),
     tolerance=Tolerance(1, 8, "One rounding at the end, and a few of float32 on the way.", floor, no_floor),
     hint="x / cap, its hyperbolic tangent, times cap, in float32. Near 0 that is x.",
@@ -88,11 +88,7 @@ softcap_backward = Exercise(
         *elementwise(
             ("dy", "x"), "x", lambda: torch.linspace(190, 800, 211), arguments=lambda generator, dy, x: (dy, x, 20.0)
         ),
-        Case(
-            "the default cap",
-            lambda generator: (normal(generator, (300,)), normal(generator, (300,), scale=60.0)),
-            "cap is left out: 30.",
-        ),
+        case("the default cap", "cap is left out: 30.", dy=draw.normal(300), x=draw.normal(300).scale(60.0)),
     ),
     tolerance=Tolerance(
         1, 8, "1 - tanh² cancels where tanh is nearly 1, by 2 ulp of 1.", derivative_floor, careful_floor

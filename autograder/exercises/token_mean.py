@@ -1,7 +1,7 @@
 """The mean of a loss over the tokens that count. Cases: Liger-Kernel#177, unsloth#1417, transformers#34191."""
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import token_mean as wild
 from ..judge import (
@@ -9,19 +9,19 @@ from ..judge import (
     EPS,
     IGNORE,
     KEEP_NOTHING,
-    Case,
+    Arguments,
     CommonMistake,
     Exercise,
     Floors,
-    Inputs,
     Output,
     Tolerance,
     WildBug,
+    case,
+    draw,
     floors,
     leaning_walk,
-    normal,
 )
-from ..runner import UPSTREAM, Args
+from ..runner import UPSTREAM
 
 
 def mean_of_tokens(
@@ -50,122 +50,110 @@ def sum_floor(loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items:
     return floors((8 + leaning_walk(len(loss))) * EPS * mean, 0)
 
 
-def _rows(
-    m: int,
-    *kept: int,
-    ignore_index: int | None = None,
-    num_items: int | Tensor | None = None,
-    every: bool = False,
-    scale: float = 3.0,
-) -> Inputs:
-    """A loss of ``m`` rows, of which those in ``kept`` count, or all. What is ignored has a loss of 0."""
-
-    def inputs(generator: Generator) -> Args:
-        loss = normal(generator, (m,), scale=scale).abs()
-        index = IGNORE if ignore_index is None else ignore_index
-        labels = torch.randint(1, 50, (m,), generator=generator)
-        ignored = torch.full((m,), not every)
-        ignored[list(kept)] = False
-        labels[ignored] = index
-        more = () if ignore_index is None and num_items is None else (index,)
-        return (loss.masked_fill(ignored, 0), labels, *more) + (() if num_items is None else (num_items,))
-
-    return inputs
-
-
-def _garbage(generator: Generator) -> tuple[Tensor, Tensor]:
-    loss, labels = _rows(9, 1, 2, 5)(generator)
-    loss[0], loss[4] = torch.nan, torch.inf
-    return loss, labels
-
-
-def _one_nan(generator: Generator) -> tuple[Tensor, Tensor]:
-    loss, labels = _rows(9, 1, 2, 5)(generator)
-    loss[2] = torch.nan
-    return loss, labels
-
-
-def _expanded(generator: Generator) -> tuple[Tensor, Tensor]:
-    return torch.tensor(2.375).expand(12), _rows(12, 0, 5, 7)(generator)[1]
+def rows(m: int, *kept: int, ignore_index: int = IGNORE, scale: float = 3.0) -> Arguments:
+    """A loss of ``m`` rows, of which those in ``kept`` count. What is ignored has a loss of 0."""
+    ignored = [row for row in range(m) if row not in kept]
+    loss = draw.normal(m).scale(scale).map(torch.abs)
+    labels = draw.integers(m, low=1, high=49)
+    if not ignored:
+        return Arguments.named(loss=loss, labels=labels)
+    return Arguments.named(loss=loss.put(0.0, ignored), labels=labels.put(ignore_index, ignored))
 
 
 CASES = (
-    Case("ordinary values", _rows(64, every=True), "Begin here: 64 rows, and all of them count."),
-    Case(
-        AGAIN,
-        _rows(64, every=True),
-        KEEP_NOTHING,
-    ),
-    Case(
+    case("ordinary values", "Begin here: 64 rows, and all of them count.", rows(64, *range(64))),
+    case(AGAIN, KEEP_NOTHING, rows(64, *range(64))),
+    case(
         "some rows ignored",
-        _rows(20, 0, 2, 3, 5, 8, 13),
         "6 of 20 rows count. The others are neither in the sum nor in the count, and their gradient is 0.",
+        rows(20, 0, 2, 3, 5, 8, 13),
     ),
-    Case(
+    case(
         "mostly padding",
-        _rows(300, 17, 180, 299),
         "3 of 300 rows count: which rows are in the sum, and what is it divided by?",
+        rows(300, 17, 180, 299),
     ),
-    Case("one token", _rows(7, 6), "One row of 7 counts: the mean is its loss."),
-    Case(
+    case("one token", "One row of 7 counts: the mean is its loss.", rows(7, 6)),
+    case(
         "no token",
-        _rows(7),
         "No row counts: the mean is 0, its gradient is 0, and it must stay attached to `loss`, so that "
         "backward() works.",
+        rows(7),
         convention="no token",
     ),
-    Case("no rows", _rows(0), "An empty batch: no row counts, and the mean is 0.", convention="no token"),
-    Case(
+    case("no rows", "An empty batch: no row counts, and the mean is 0.", rows(0), convention="no token"),
+    case(
         "num_items of the whole step",
-        _rows(12, 1, 4, 9, num_items=40),
         "This micro-batch has 3 of the step's 40 tokens. Its share of the mean is its sum divided by 40.",
+        rows(12, 1, 4, 9),
+        num_items=40,
     ),
-    Case(
+    case(
         "num_items is a tensor",
-        _rows(12, 1, 4, 9, num_items=torch.tensor(40)),
         "num_items may be a tensor, still on the GPU: 40 here, of which this micro-batch has 3.",
+        rows(12, 1, 4, 9),
+        num_items=torch.tensor(40),
     ),
-    Case(
+    case(
         "a micro-batch without tokens",
-        _rows(12, num_items=40),
         "num_items is 40, and no row here counts: the result is 0, attached to `loss`.",
+        rows(12),
+        num_items=40,
     ),
-    Case(
+    case(
         "num_items = 0",
-        _rows(6, num_items=0),
         "num_items is 0, which is a number and not None: the result is 0.",
+        rows(6),
+        num_items=0,
         convention="no token",
     ),
-    Case(
+    case(
         "num_items = tensor(0)",
-        _rows(6, num_items=torch.tensor(0)),
         "num_items is tensor(0), which is falsy and not None: the result is 0.",
+        rows(6),
+        num_items=torch.tensor(0),
         convention="no token",
     ),
-    Case(
+    case(
         "num_items = 0 and tokens",
-        _rows(6, 2, 3, num_items=0),
         "num_items is 0 although two rows count: the result is 0, and so is its gradient.",
+        rows(6, 2, 3),
+        num_items=0,
         convention="no token",
     ),
-    Case(
+    case(
         "ignore_index = 0",
-        _rows(15, 1, 2, 11, 14, ignore_index=0),
         "ignore_index is 0 here: rows 1, 2, 11 and 14 count.",
+        rows(15, 1, 2, 11, 14, ignore_index=0),
+        ignore_index=0,
     ),
-    Case(
+    case(
         "ignore_index above every label",
-        _rows(15, 1, 2, 11, 14, ignore_index=50_000),
         "ignore_index is 50,000 here: rows 1, 2, 11 and 14 count. Is every label that is not -100 counted, or every "
         "one that is not negative?",
+        rows(15, 1, 2, 11, 14, ignore_index=50_000),
+        ignore_index=50_000,
     ),
-    Case("loss of stride 0", _expanded, "loss is one number expanded to 12 rows, of which 3 count."),
-    Case("large losses", _rows(4096, every=True, scale=3000.0), "4096 losses of thousands: in which dtype is the sum?"),
-    Case("NaN in one row", _one_nan, "A row that counts is NaN, and so is the mean: do not hide it."),
-    Case(
+    case(
+        "loss of stride 0",
+        "loss is one number expanded to 12 rows, of which 3 count.",
+        rows(12, 0, 5, 7),
+        loss=draw.tensor([2.375] * 12).one_row(),
+    ),
+    case(
+        "large losses", "4096 losses of thousands: in which dtype is the sum?", rows(4096, *range(4096), scale=3000.0)
+    ),
+    case(
+        "NaN in one row",
+        "A row that counts is NaN, and so is the mean: do not hide it.",
+        rows(9, 1, 2, 5),
+        loss=draw.same.put(torch.nan, 2),
+    ),
+    case(
         "distinction: NaN in ignored rows",
-        _garbage,
         "0 · NaN is NaN. Choose the rows that count; do not multiply the others by 0.",
+        rows(9, 1, 2, 5),
+        loss=draw.same.put(torch.nan, 0).put(torch.inf, 4),
         bonus=True,
     ),
 )

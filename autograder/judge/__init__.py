@@ -13,15 +13,10 @@ if TYPE_CHECKING:
         KEEP_NOTHING,
         STEP_BY_STEP,
         MakeArguments,
-        View,
-        as_it_is,
         as_they_are,
         every_second,
         leaning_walk,
-        one_number,
-        transposed,
         walk,
-        with_gaps,
     )
     from .records.elementwise import (
         BEYOND,
@@ -29,25 +24,21 @@ if TYPE_CHECKING:
         ELEMENTWISE,
         VALUES,
         elementwise,
-        every_value,
         gradient,
         normal,
-        without_zeros,
     )
     from .records.external_records import read_cases, read_text
-    from .records.inputs import Arguments, Values, also, case, draw
-    from .records.losses import CONVERT, SCALE, ignored, labelled, losses
+    from .records.inputs import Arguments, Change, Values, also, case, draw
+    from .records.losses import CONVERT, batch, ignored, labelled, losses
     from .records.record import (
         Case,
         CommonMistake,
         Convention,
         Exercise,
         Floors,
-        Inputs,
         Large,
         Output,
         RecordError,
-        Subject,
         Tolerance,
         WildBug,
         Witness,

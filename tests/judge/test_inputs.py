@@ -9,6 +9,7 @@ from graded_kernels.autograder.judge.records.inputs import Arguments, also, case
 from graded_kernels.autograder.judge.records.record import (
     Case,
     Exercise,
+    Large,
     Named,
     Output,
     RecordError,
@@ -128,8 +129,8 @@ def test_a_change_takes_the_arguments_that_it_names():
     assert x[1:].equal(plain[0][1:])
 
 
-def test_computed_sees_what_is_handed_over():
-    x, y = drawn(case("one", "", x=draw.normal(3, 4).one_row(), y=draw.computed(lambda x: x.sum(0))))
+def test_a_function_sees_what_is_handed_over():
+    x, y = drawn(case("one", "", x=draw.normal(3, 4).one_row(), y=draw.by(lambda x: x.sum(0))))
     assert y.equal(x.sum(0))
 
 
@@ -191,9 +192,24 @@ def test_a_change_that_touches_nothing_at_one_seed_does_not_stop_a_check():
     assert len(drawn(MISTAKES["untouched"][0])) == 2
 
 
-def test_a_case_without_an_exercise_says_so():
-    with pytest.raises(RecordError, match="these arguments have no order yet: give the case to an Exercise"):
-        case("one", "", x=X).inputs(torch.Generator())
+def test_without_an_exercise_arguments_come_as_they_are_written():
+    y, x = case("one", "", y=X, x=draw.full(2, value=1.0)).inputs(torch.Generator().manual_seed(0))
+    assert x.tolist() == [1.0, 1.0]
+    assert y.shape == (5, 40)
+
+
+def test_a_list_is_drawn_in_order():
+    (grads,) = drawn(case("one", "", grads=[draw.normal(3), draw.normal(2, 2).transposed()]), lambda grads: grads)
+    generator = torch.Generator().manual_seed(0)
+    assert grads[0].equal(torch.randn(3, generator=generator))
+    assert grads[1].equal(torch.randn(2, 2, generator=generator))
+    assert grads[1].stride() == (1, 2)
+
+
+def test_a_large_call_names_its_arguments_too():
+    large = Large(Arguments.named(y=draw.uniform(2), x=draw.normal(4)), 2, (0,), 0, (1.0, None))
+    x, y = replace(exercise(two, case("one", "", x=X, y=Y)), large=large).large.inputs(torch.Generator())
+    assert (x.shape, y.shape) == ((4,), (2,))
 
 
 def test_an_exercise_can_be_replaced():

@@ -5,22 +5,7 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...judge import (
-    AGAIN,
-    BEYOND,
-    BEYOND_HINT,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    Case,
-    Inputs,
-    View,
-    elementwise,
-    every_value,
-    normal,
-    transposed,
-    with_gaps,
-)
-from ...runner import Args, far_apart
+from ...judge import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP, Arguments, Case, case, draw, elementwise
 
 INF, NAN = float("inf"), float("nan")
 FRACTION = 23  # bits of a float32, below its exponent
@@ -33,69 +18,77 @@ GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
 def compared() -> tuple[Case, ...]:
     """What came out, what was expected, and a tolerance."""
 
-    def drawn(shape: tuple[int, ...], view: View = lambda t: t) -> Inputs:
+    def off(generator: Generator, expected: Tensor) -> Tensor:
         """A third of the elements is off by 2 to 4 tolerances, up or down, the others by half of one at most."""
+        off = torch.rand(expected.shape, generator=generator)
+        far, up = torch.rand((2, *expected.shape), generator=generator)
+        return expected + 1e-3 * torch.where(far < 1 / 3, 2 + 2 * off, off / 2) * torch.where(up < 0.5, -1.0, 1.0)
 
-        def inputs(generator: Generator) -> Args:
-            expected, off = normal(generator, shape), torch.rand(shape, generator=generator)
-            far, up = torch.rand((2, *shape), generator=generator)
-            error = 1e-3 * torch.where(far < 1 / 3, 2 + 2 * off, off / 2) * torch.where(up < 0.5, -1.0, 1.0)
-            return view(expected + error), view(expected), 1e-3
-
-        return inputs
-
-    def listed(tolerance: float, *rows: tuple[float, float]) -> Inputs:
-        return lambda generator: (*torch.tensor(rows).t().contiguous(), tolerance)
+    def drawn(*sizes: int) -> Arguments:
+        return Arguments.named(expected=draw.normal(*sizes), actual=draw.by(off), tolerance=1e-3)
 
     return (
-        Case("ordinary values", drawn((300,)), "Begin here: which elements are right? All others count."),
-        Case(AGAIN, drawn((300,)), KEEP_NOTHING),
-        Case(
+        case("ordinary values", "Begin here: which elements are right? All others count.", drawn(300)),
+        case(AGAIN, KEEP_NOTHING, drawn(300)),
+        case(
             "NaN",
-            listed(0.5, (NAN, 1.0), (1.0, NAN), (NAN, NAN), (1.0, 1.25), (2.0, 1.0)),
             "Every comparison with NaN is false. Count what is not shown to be right.",
+            actual=draw.tensor([NAN, 1.0, NAN, 1.0, 2.0]),
+            expected=draw.tensor([1.0, NAN, NAN, 1.25, 1.0]),
+            tolerance=0.5,
         ),
-        Case(
+        case(
             "infinities",
-            listed(0.5, (INF, INF), (-INF, -INF), (INF, -INF), (INF, 3e38), (1.0, 1.0)),
             "inf - inf is NaN, and an infinity that was expected is right.",
+            actual=draw.tensor([INF, -INF, INF, INF, 1.0]),
+            expected=draw.tensor([INF, -INF, -INF, 3e38, 1.0]),
+            tolerance=0.5,
         ),
-        Case(
+        case(
             "on the tolerance",
-            listed(0.5, (1.5, 1.0), (0.5, 1.0), (1.75, 1.0), (-1.5, -1.0), (0.25, 1.0)),
             "Off by exactly the tolerance is within it.",
+            actual=draw.tensor([1.5, 0.5, 1.75, -1.5, 0.25]),
+            expected=draw.tensor([1.0, 1.0, 1.0, -1.0, 1.0]),
+            tolerance=0.5,
         ),
-        Case("tolerance 0", listed(0.0, (1.0, 1.0), (1.0000001, 1.0), (0.0, -0.0), (-2.0, 2.0)), "Equal is right."),
-        Case("no dimensions", drawn(()), "x.shape may be ()."),
-        Case("no elements", drawn((0,)), "Of nothing, nothing is wrong: 0."),
-        Case("transposed", drawn((37, 53), transposed), "A transposed matrix: any strides will do."),
+        case(
+            "tolerance 0",
+            "Equal is right.",
+            actual=draw.tensor([1.0, 1.0000001, 0.0, -2.0]),
+            expected=draw.tensor([1.0, 1.0, -0.0, 2.0]),
+            tolerance=0.0,
+        ),
+        case("no dimensions", "x.shape may be ().", drawn()),
+        case("no elements", "Of nothing, nothing is wrong: 0.", drawn(0)),
+        case(
+            "transposed",
+            "A transposed matrix: any strides will do.",
+            drawn(37, 53).each(draw.same.transposed(), "actual", "expected"),
+        ),
     )
 
 
 def pairs() -> tuple[Case, ...]:
     """Two tensors of one shape and dtype, for a function that counts the numbers between them."""
 
-    def near(shape: tuple[int, ...], view: View = lambda t: t) -> Inputs:
-        """float32 numbers, and others up to 999 steps away from them, between the same powers of two."""
+    def moved(generator: Generator, expected: Tensor) -> Tensor:
+        """Up to 999 steps away, between the same powers of two."""
+        steps = torch.randint(0, 1000, expected.shape, generator=generator, dtype=torch.int32)
+        bits = expected.view(torch.int32)
+        return torch.where((bits + steps) >> FRACTION == bits >> FRACTION, bits + steps, bits).view(torch.float32)
 
-        def inputs(generator: Generator) -> Args:
-            x = normal(generator, shape)
-            steps = torch.randint(0, 1000, shape, generator=generator, dtype=torch.int32)
-            bits = x.view(torch.int32)
-            moved = torch.where((bits + steps) >> FRACTION == bits >> FRACTION, bits + steps, bits)
-            return view(moved.view(torch.float32)), view(x)
+    def near(*sizes: int) -> Arguments:
+        return Arguments.named(expected=draw.normal(*sizes), actual=draw.by(moved))
 
-        return inputs
+    def listed(*rows: tuple[float, float]) -> Arguments:
+        actual, expected = zip(*rows, strict=True)
+        return Arguments.named(actual=draw.tensor(actual), expected=draw.tensor(expected))
 
-    def listed(*rows: tuple[float, float], dtype: torch.dtype = torch.float32) -> Inputs:
-        return lambda generator: tuple(torch.tensor(rows, dtype=dtype).t().contiguous())
+    def shuffled(generator: Generator, actual: Tensor) -> Tensor:
+        return actual[torch.randperm(len(actual), generator=generator)]
 
-    def all_of(dtype: torch.dtype) -> Inputs:
-        def inputs(generator: Generator) -> Args:
-            values = every_value(dtype)
-            return values, values[torch.randperm(len(values), generator=generator)]
-
-        return inputs
+    def all_of(dtype: torch.dtype) -> Arguments:
+        return Arguments.named(actual=draw.every_value(dtype), expected=draw.by(shuffled))
 
     powers = ((1.0000002, 0.9999999), (2.0000005, 1.9999998), (-0.031251602, -0.031249959), (0.50000006, 0.49999997))
     zero = ((0.0, -0.0), (1e-45, 0.0), (-1e-45, 1e-45), (-1.0, 1.0), (3.0, -2.0), (-1e-40, 1e-38))
@@ -104,37 +97,46 @@ def pairs() -> tuple[Case, ...]:
     nothing = "An empty tensor goes in, an empty tensor of the same shape comes out."
     half = "All values of the format, NaN among them. A pattern of 16 bits is an int16."
     return (
-        Case(
+        case(
             "ordinary values",
-            near((1000,)),
             "x.view(torch.int32) reads the same bits as an integer. Count there; the distance has no sign.",
+            near(1000),
         ),
-        Case(AGAIN, near((1000,)), KEEP_NOTHING),
-        Case("equal numbers", lambda generator: (normal(generator, (50,)),) * 2, "A number is 0 steps from itself."),
-        Case(
+        case(AGAIN, KEEP_NOTHING, near(1000)),
+        case(
+            "equal numbers",
+            "A number is 0 steps from itself.",
+            actual=draw.normal(50),
+            expected=draw.by(lambda actual: actual),
+        ),
+        case(
             "on both sides of a power of two",
-            listed(*powers),
             "The gap between neighbours doubles there: what lies between is counted in two sizes.",
+            listed(*powers),
         ),
-        Case(
+        case(
             "on both sides of zero",
-            listed(*zero),
             "Pairs across zero. The sign is one bit: -1 and 1 differ in it alone. -0 and 0 are 0 apart.",
+            listed(*zero),
         ),
-        Case("the ends of the line", listed(*far), "From -infinity to infinity is more than an int32 can hold."),
-        Case("NaN", listed(*none), "NaN is near nothing: the largest int64, so that no tolerance admits it."),
-        Case("every float16 value", all_of(torch.float16), half),
-        Case("every bfloat16 value", all_of(torch.bfloat16), half),
-        Case("no dimensions", near(()), "x.shape may be ()."),
-        Case("no elements", near((0,)), nothing),
-        Case("no rows", near((0, 3)), nothing),
-        Case("no columns", near((3, 0)), nothing),
-        Case(
+        case("the ends of the line", "From -infinity to infinity is more than an int32 can hold.", listed(*far)),
+        case("NaN", "NaN is near nothing: the largest int64, so that no tolerance admits it.", listed(*none)),
+        case("every float16 value", half, all_of(torch.float16)),
+        case("every bfloat16 value", half, all_of(torch.bfloat16)),
+        case("no dimensions", "x.shape may be ().", near()),
+        case("no elements", nothing, near(0)),
+        case("no rows", nothing, near(0, 3)),
+        case("no columns", nothing, near(3, 0)),
+        case(
             "transposed",
-            near((37, 53), lambda t: t.t()),
             "A transposed matrix: neighbours in a row are not neighbours in memory.",
+            near(37, 53).each(draw.same.view(torch.t), "actual", "expected"),
         ),
-        Case("every second column", near((11, 202), lambda t: t[:, ::2]), "The stride of the last dimension is 2."),
+        case(
+            "every second column",
+            "The stride of the last dimension is 2.",
+            near(11, 202).each(draw.same.view(lambda t: t[:, ::2]), "actual", "expected"),
+        ),
     )
 
 
@@ -153,58 +155,60 @@ def scaled() -> tuple[Case, ...]:
 
 def rows() -> tuple[Case, ...]:
     """Matrices whose rows are to be summed."""
-
-    def shaped(*shape: int, dtype: torch.dtype = torch.float32, view: View = lambda t: t) -> Inputs:
-        return lambda generator: (view(normal(generator, shape, dtype, 3.0)),)
-
-    def up_and_down(generator: Generator) -> tuple[Tensor]:
-        """float16 rows whose sums are small, and whose partial sums pass 65,504 on the way."""
-        half = torch.full((3, 700), 500.0) + normal(generator, (3, 700), scale=30.0)
-        return (torch.cat([half, -half[:, 1:]], 1).half(),)
-
-    def special(generator: Generator) -> tuple[Tensor]:
-        row = torch.ones(5, 40)
-        row[0, 3], row[1, 3], row[1, 30], row[2, 39], row[3, 0] = INF, INF, -INF, NAN, -INF
-        return (row,)
-
     block = "A row longer than one block: loop over blocks, add all of them up, and mask the last one."
     narrow = (
         "A 16-bit accumulator stops growing where 1 is less than half a step. Accumulate in float32, over all blocks."
     )
     return (
-        Case("ordinary values", shaped(37, 100), "Begin here: one program sums one row. " + STEP_BY_STEP),
-        Case(AGAIN, shaped(37, 100), KEEP_NOTHING),
-        Case("longer than a block", shaped(3, 8193), block),
-        Case("a long row", shaped(2, 70001), block),
-        Case("ones in bfloat16", lambda generator: (torch.ones(2, 5120, dtype=torch.bfloat16),), narrow),
-        Case("many ones", lambda generator: (torch.ones(1, 600_001, dtype=torch.bfloat16),), narrow),
-        Case("ones in float16", lambda generator: (torch.ones(2, 4096, dtype=torch.float16),), narrow),
-        Case("beyond float16 on the way", up_and_down, "The sum fits into float16, the partial sums do not."),
-        Case("bfloat16", shaped(11, 777, dtype=torch.bfloat16), "Convert what you load; round once, at the store."),
-        Case("one row", shaped(1, 300), "M may be 1."),
-        Case("one column", shaped(300, 1), "N may be 1: most of the block is masked off."),
-        Case("no rows", shaped(0, 7), "An empty tensor comes out; there is nothing to launch."),
-        Case("no columns", shaped(4, 0), "The sum of nothing is 0, and the kernel has to store it."),
-        Case(
+        case(
+            "ordinary values",
+            "Begin here: one program sums one row. " + STEP_BY_STEP,
+            x=draw.normal(37, 100).scale(3.0),
+        ),
+        case(AGAIN, KEEP_NOTHING, x=draw.normal(37, 100).scale(3.0)),
+        case("longer than a block", block, x=draw.normal(3, 8193).scale(3.0)),
+        case("a long row", block, x=draw.normal(2, 70001).scale(3.0)),
+        case("ones in bfloat16", narrow, x=draw.full(2, 5120, value=1.0).to(torch.bfloat16)),
+        case("many ones", narrow, x=draw.full(1, 600_001, value=1.0).to(torch.bfloat16)),
+        case("ones in float16", narrow, x=draw.full(2, 4096, value=1.0).to(torch.float16)),
+        case(
+            "beyond float16 on the way",
+            "The sum fits into float16, the partial sums do not.",
+            x=draw.normal(3, 700)
+            .scale(30.0)
+            .plus(500.0)
+            .map(lambda up: torch.cat([up, -up[:, 1:]], 1))
+            .to(torch.float16),
+        ),
+        case(
+            "bfloat16",
+            "Convert what you load; round once, at the store.",
+            x=draw.normal(11, 777).scale(3.0).to(torch.bfloat16),
+        ),
+        case("one row", "M may be 1.", x=draw.normal(1, 300).scale(3.0)),
+        case("one column", "N may be 1: most of the block is masked off.", x=draw.normal(300, 1).scale(3.0)),
+        case("no rows", "An empty tensor comes out; there is nothing to launch.", x=draw.normal(0, 7).scale(3.0)),
+        case("no columns", "The sum of nothing is 0, and the kernel has to store it.", x=draw.normal(4, 0).scale(3.0)),
+        case(
             "transposed",
-            shaped(53, 37, view=lambda t: t.t()),
             "A transposed matrix: neighbours in a row are not neighbours in memory.",
+            x=draw.normal(53, 37).scale(3.0).view(torch.t),
         ),
-        Case(
+        case(
             "every second column",
-            shaped(11, 202, view=lambda t: t[:, ::2]),
             "The stride of the last dimension is 2: element j of a row is 2 j after its start.",
+            x=draw.normal(11, 202).scale(3.0).view(lambda t: t[:, ::2]),
         ),
-        Case(
+        case(
             "longer than a block, transposed",
-            shaped(3, 8193, view=transposed),
             "Transposed, and longer than a block: do the strides count in every block, not in the first alone?",
+            x=draw.normal(3, 8193).scale(3.0).transposed(),
         ),
-        Case("rows with gaps", shaped(9, 127, view=with_gaps), "Rows of 127, 160 apart in memory."),
-        Case(BEYOND, shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
-        Case(
+        case("rows with gaps", "Rows of 127, 160 apart in memory.", x=draw.normal(9, 127).scale(3.0).with_gaps()),
+        case(BEYOND, BEYOND_HINT, x=draw.normal(3, 70).scale(3.0).to(torch.float16).far_apart()),
+        case(
             "infinity and NaN",
-            special,
             "NaN in gives NaN out; ∞ stays ∞, and ∞ - ∞ is NaN. A plain sum does all of this by itself.",
+            x=draw.full(5, 40, value=1.0).put((INF, INF, -INF, NAN, -INF), [0, 1, 1, 2, 3], [3, 3, 30, 39, 0]),
         ),
     )

@@ -3,29 +3,17 @@
 A case is a matrix of logits (M, V), labels (M,) and an ignore_index. What else the function takes its record adds.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
 
 import torch
 from torch import Generator, Tensor
 
-from ...runner import Args, dtype_name, far_apart
+from ...runner import dtype_name
 from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
-from .common import (
-    AGAIN,
-    HALVES,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    MakeArguments,
-    View,
-    as_they_are,
-    every_second,
-    transposed,
-    with_gaps,
-)
-from .elementwise import BEYOND, BEYOND_HINT, normal
-from .record import Case, Subject
+from .common import AGAIN, HALVES, KEEP_NOTHING, STEP_BY_STEP, MakeArguments, as_they_are
+from .elementwise import BEYOND, BEYOND_HINT
+from .inputs import Arguments, Change, Values, case, draw
+from .record import Case
 
 LOSSES = "losses"
 SCALE = 3.0  # standard deviation of ordinary logits
@@ -39,305 +27,296 @@ def labelled(generator: Generator, rows: int, classes: int) -> Tensor:
     return labels
 
 
-Batch = Callable[[Generator], tuple[Tensor, Tensor]]  # -> (logits, labels)
+def batch(m: int, v: int, logits: Values | None = None) -> Arguments:
+    """Logits, ordinary ones if no others are given, and a label for each row."""
+    labels = draw.by(lambda generator: labelled(generator, m, v))
+    return Arguments.named(logits=logits or draw.normal(m, v).scale(SCALE), labels=labels)
 
 
-def shaped(
-    m: int,
-    v: int,
-    dtype: torch.dtype = torch.float32,
-    view: View = lambda x: x,
-    keep: View = lambda labels: labels,
-) -> Batch:
-    """Ordinary logits, seen through ``view``, and what ``keep`` makes of their labels."""
-
-    def batch(generator: Generator) -> tuple[Tensor, Tensor]:
-        logits = view(normal(generator, (m, v), dtype, SCALE))
-        return logits, keep(labelled(generator, *logits.shape))
-
-    return batch
-
-
-def ordinary(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Seven rows of 128 classes; the label of row 2 is likely, so that it is seen at every seed whether it counts."""
-    logits, labels = shaped(7, 128)(generator)
-    logits[2, labels[2]] = logits[2].max() + 2.0
-    return logits, labels
-
-
-def classes(v: int) -> Batch:
-    """Five rows; the logits are near -20, so that a padded 0 would be the largest."""
-    return shaped(5, v, view=lambda x: x - 20.0)
-
-
-def without(*rows: int, index: int = IGNORE) -> View:
+def without(*rows: int, index: int = IGNORE) -> Values:
     """Labels of which those of ``rows`` are ignored and no other."""
-    return lambda labels: ignored(labels, *rows, index=index)
+    return draw.same.map(lambda labels: ignored(labels, *rows, index=index))
 
 
-def large_logits(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (6, 64) up to 10,000 on both sides, and labels, of which one is that of the largest logit."""
-    logits, labels = normal(generator, (6, 64), scale=3000.0).clamp(-1e4, 1e4), labelled(generator, 6, 64)
+def likely(logits: Tensor, labels: Tensor) -> None:
+    """The label of row 2 is likely, so that it is seen at every seed whether it counts."""
+    logits[2, labels[2]] = logits[2].max() + 2.0
+
+
+def largest(logits: Tensor, labels: Tensor) -> None:
+    """The label of row 2 is that of its largest logit."""
     labels[2] = logits[2].argmax()
-    return logits, labels
 
 
-def low_logits(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (6, 100) around -200, and labels."""
-    return normal(generator, (6, 100)) - 200.0, labelled(generator, 6, 100)
+def at_labels(*of_rows: float) -> Change:
+    """The logit of each row's label."""
+
+    def change(logits: Tensor, labels: Tensor) -> None:
+        logits[range(len(labels)), labels] = torch.tensor(of_rows)
+
+    return change
 
 
-def long_rows(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Rows longer than a block, no two of whose logits are neighbours. The last class of most weighs much."""
-    logits = normal(generator, (3, 8193), scale=SCALE) - 200.0
-    logits[:, -1] += 12.0
-    logits[1, :4096] += 190.0  # the maximum of the blocks falls
-    return every_second(logits), labelled(generator, 3, 8193)
-
-
-def unlikely(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (5, 80) whose labels have probabilities from e^-15 down to e^-87."""
-    logits = normal(generator, (5, 80))
-    labels = labelled(generator, 5, 80)
-    logits[range(5), labels] = torch.tensor([-15.0, -25.0, -40.0, -60.0, -87.0])
-    return logits, labels
-
-
-def certain(dtype: torch.dtype) -> Batch:
+def certain() -> Arguments:
     """p of the label from 0.9 to 1 - 1e-6."""
-
-    def batch(generator: Generator) -> tuple[Tensor, Tensor]:
-        logits = normal(generator, (6, 64), scale=0.5)
-        labels = labelled(generator, 6, 64)
-        logits[range(6), labels] = torch.tensor([7.0, 9.0, 11.0, 13.0, 16.0, 18.0])
-        return logits.to(dtype), labels
-
-    return batch
+    logits = draw.normal(6, 64).scale(0.5)
+    return batch(6, 64, logits).change(at_labels(7.0, 9.0, 11.0, 13.0, 16.0, 18.0))
 
 
-def all_certainties(generator: Generator) -> tuple[Tensor, Tensor]:
+def far_below(logits: Tensor) -> None:
+    """Logits near -200; the last class of most rows weighs much, and in row 1 the maximum of the blocks falls."""
+    logits -= 200.0
+    logits[:, -1] += 12.0
+    logits[1, :4096] += 190.0
+
+
+def certainties(generator: Generator) -> Tensor:
     """Two classes that matter and one that hardly does; the label's logit is 0, so that nothing is lost before the
     loss.
     """
     p = torch.tensor([1e-6, 1e-3, 0.5, 0.99, 0.999, 1 - 1e-5, 1 - 1e-6], dtype=torch.float64)
     other = (1 - p).log() - p.log()
-    logits = torch.stack([torch.zeros_like(p), other, other - 3], dim=1).float()
-    return logits, torch.zeros(7, dtype=torch.int64)
+    return torch.stack([torch.zeros_like(p), other, other - 3], dim=1).float()
 
 
-def masked(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (8, 90) in which 40 % are -infinity, one label and all but one label of a row among them."""
-    logits, labels = normal(generator, (8, 90), scale=SCALE), labelled(generator, 8, 90)
+def masked(generator: Generator, logits: Tensor, labels: Tensor) -> None:
+    """40 % are -infinity, one label and all but one label of a row among them."""
     hidden = torch.rand(logits.shape, generator=generator) < 0.4
     hidden[range(8), labels] = False
     logits[hidden] = -torch.inf
     logits[5, labels[5]] = -torch.inf  # the label cannot be: an infinite loss, and a finite gradient
     logits[6] = -torch.inf
     logits[6, labels[6]] = -12.0  # nothing else can be: p = 1
-    return logits, labels
 
 
-def masked_block(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (2, 40,000) whose first 32,768 are -infinity, as many as a block may have. p of the labels is about
-    1e-6 and 1e-7.
-    """
-    logits, labels = normal(generator, (2, 40_000), scale=SCALE), torch.tensor([39_999, 32_768])
-    logits[:, :32_768] = -torch.inf
-    logits[range(2), labels] = torch.tensor([0.0, -2.0])
-    return logits, labels
-
-
-def one_nan(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (5, 45) with a NaN in one row, and labels."""
-    logits, labels = normal(generator, (5, 45), scale=SCALE), labelled(generator, 5, 45)
-    labels[2], logits[2, 11] = 10, torch.nan
-    return logits, labels
-
-
-def ignored_nan(generator: Generator) -> tuple[Tensor, Tensor]:
-    """Draws logits (5, 45) with NaN and infinity in rows that are ignored."""
-    logits, labels = normal(generator, (5, 45)), ignored(labelled(generator, 5, 45), 1, 3)
-    logits[1], logits[3, 7] = torch.nan, torch.inf
-    return logits, labels
-
-
-class Row(NamedTuple):
-    """One case. ignore_index: of the function, or None for its default."""
-
-    name: str
-    subject: Subject
-    batch: Batch
-    hint: str
-    ignore_index: int | None = None
-
-    def draw(self, generator: Generator) -> Args:
-        """(logits, labels), and ``ignore_index`` where it is set."""
-        logits, labels = self.batch(generator)
-        return (logits, labels) if self.ignore_index is None else (logits, labels, self.ignore_index)
-
+# As many of -infinity as a block may have. p of the labels is about 1e-6 and 1e-7.
+MASKED_BLOCK = Arguments.named(
+    logits=draw.normal(2, 40_000).scale(SCALE).put(-torch.inf, slice(None), slice(32_768)),
+    labels=draw.tensor([39_999, 32_768]),
+).change(at_labels(0.0, -2.0))
 
 SURE = "p of the label is up to 1 - 1e-6."
 ROWS = (
-    Row("ordinary values", "plain", ordinary, "Begin here: 7 rows of 128 classes. " + STEP_BY_STEP),
-    Row(AGAIN, "again", ordinary, KEEP_NOTHING),
-    Row(
+    case(
+        "ordinary values",
+        "Begin here: 7 rows of 128 classes. " + STEP_BY_STEP,
+        batch(7, 128).change(likely),
+        subject="plain",
+    ),
+    case(AGAIN, KEEP_NOTHING, batch(7, 128).change(likely), subject="again"),
+    case(
         "some rows ignored",
-        "masking",
-        shaped(9, 50, keep=without(0, 3, 4, 8)),
         "Rows 0, 3, 4 and 8 have the label ignore_index and give 0. And 50 classes leave 14 lanes of a block "
         "of 64 empty.",
+        batch(9, 50),
+        labels=without(0, 3, 4, 8),
+        subject="masking",
     ),
-    Row(
+    case(
         "all rows ignored",
-        "empty",
-        shaped(4, 33, keep=without(0, 1, 2, 3)),
         "No row counts, and every result is 0. Is anything divided by their number, or the largest of none taken?",
+        batch(4, 33),
+        labels=without(0, 1, 2, 3),
+        subject="empty",
     ),
-    Row(
+    case(
         "one row counts",
-        "masking",
-        shaped(5, 20, keep=without(0, 1, 3, 4)),
         "Only row 2 of 5 counts; 20 classes.",
+        batch(5, 20),
+        labels=without(0, 1, 3, 4),
+        subject="masking",
     ),
-    Row(
+    case(
         "no rows",
-        "empty",
-        shaped(0, 33),
         "No rows go in, no rows come out. Do you ask for the largest of none, among the logits or the labels?",
+        batch(0, 33),
+        subject="empty",
     ),
-    Row("one row", "single", shaped(1, 515), "One row, of 515 classes."),
-    Row(
+    case("one row", "One row, of 515 classes.", batch(1, 515), subject="single"),
+    case(
         "ignore_index = 0",
-        "masking",
-        shaped(8, 40, keep=without(2, 5, index=0)),
         "ignore_index is 0 here: rows with that label do not count, and -100 is not special.",
+        batch(8, 40),
+        labels=without(2, 5, index=0),
         ignore_index=0,
+        subject="masking",
     ),
-    Row(
+    case(
         "ignore_index = -1",
-        "masking",
-        shaped(8, 40, keep=without(0, 5, index=-1)),
         "ignore_index is -1 here: rows 0 and 5 do not count. As an index -1 is the last class in Python, and in a "
         "kernel what lies before the row.",
+        batch(8, 40),
+        labels=without(0, 5, index=-1),
         ignore_index=-1,
+        subject="masking",
     ),
-    Row(
+    case(
         "ignore_index = V",
-        "masking",
-        shaped(8, 40, keep=without(3, 7, index=40)),
         "ignore_index is 40 here, and there are 40 classes: rows 3 and 7 do not count, and have no logit 40.",
+        batch(8, 40),
+        labels=without(3, 7, index=40),
         ignore_index=40,
+        subject="masking",
     ),
-    Row(
+    case(
         "large logits",
-        "range",
-        large_logits,
         "Logits up to 1e4. e^x overflows from 88.7 on: what can be subtracted from a row first? It is 0 below -104: "
         "is the logarithm taken of a p that has become 0?",
+        batch(6, 64, logits=draw.normal(6, 64).scale(3000.0).clamp(-1e4, 1e4)).change(largest),
+        subject="range",
     ),
-    Row("logits far below zero", "range", low_logits, "Logits near -200, where e^x is 0. Where does a maximum start?"),
-    Row(
+    case(
+        "logits far below zero",
+        "Logits near -200, where e^x is 0. Where does a maximum start?",
+        batch(6, 100, logits=draw.normal(6, 100).plus(-200.0)),
+        subject="range",
+    ),
+    case(
         "an unlikely label",
-        "range",
-        unlikely,
         "p of the label is down to 1e-38, and log p = x - lse is an ordinary number. Do you take log(p), or p + eps?",
+        batch(5, 80, logits=draw.normal(5, 80)).change(at_labels(-15.0, -25.0, -40.0, -60.0, -87.0)),
+        subject="range",
     ),
-    Row(
+    case(
         "a nearly certain label",
-        "range",
-        certain(torch.float32),
         f"{SURE} What is left of p - 1 in the precision in which you hold p?",
+        certain(),
+        subject="range",
     ),
     *(
-        Row(
+        case(
             f"a nearly certain label, {name}",
-            "half precision",
-            certain(dtype),
             f"{SURE} Is p, or what it is made of, rounded to {name} before p - 1?",
+            certain(),
+            logits=draw.same.to(dtype),
+            subject="half precision",
         )
         for name, dtype in ((dtype_name(half), half) for half in HALVES)
     ),
-    Row(
+    case(
         "masked classes",
-        "NaN and infinity",
-        masked,
         "Some logits are -inf: their probability is 0. In row 5 that is the label: the loss is infinite. "
         "Nothing is NaN.",
+        batch(8, 90).change(masked),
+        subject="NaN and infinity",
     ),
-    Row(
+    case(
         "a first block of -inf",
-        "sizes",
-        masked_block,
         "40,000 classes, the first 32,768 at -inf: whole blocks. What do they leave for the next one (-inf - "
         "-inf is NaN)?",
+        MASKED_BLOCK,
+        subject="sizes",
     ),
-    Row(
+    case(
         "1 class",
-        "single",
-        shaped(5, 1, keep=without(1, 4)),
         "One class: p is 1, the loss is 0, and so is the gradient. Rows 1 and 4 are ignored.",
+        batch(5, 1),
+        labels=without(1, 4),
+        subject="single",
     ),
-    Row(
-        "2 classes", "sizes", shaped(5, 2, view=lambda x: x / 30), "Two classes, nearly alike: the loss is near log 2."
+    case(
+        "2 classes",
+        "Two classes, nearly alike: the loss is near log 2.",
+        batch(5, 2),
+        logits=draw.same.map(lambda x: x / 30),
+        subject="sizes",
     ),
-    Row(
-        "3 classes", "sizes", classes(3), "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?"
+    case(
+        "3 classes",
+        "Rows of 3 classes in a block of 4: what does the fourth lane add to the sum?",
+        batch(5, 3),
+        logits=draw.same.plus(-20.0),
+        subject="sizes",
     ),
-    Row(
+    case(
         "17 classes",
-        "sizes",
-        classes(17),
         "17 classes in a block of 32: what do the other 15 lanes add to the sum, and can they be its largest?",
+        batch(5, 17),
+        logits=draw.same.plus(-20.0),
+        subject="sizes",
     ),
-    Row(
+    case(
         "1000 classes",
-        "sizes",
-        classes(1000),
         "1000 classes leave 24 lanes of a block of 1024 empty. A logit of 0 there would add e^0 = 1 to the sum.",
+        batch(5, 1000),
+        logits=draw.same.plus(-20.0),
+        subject="sizes",
     ),
-    Row("1025 classes", "sizes", classes(1025), "One class more than 1024. Is it read, is it counted, is it written?"),
-    Row("20011 classes", "sizes", classes(20_011), "20,011 classes, several blocks: how are their sums put together?"),
-    Row(
+    case(
+        "1025 classes",
+        "One class more than 1024. Is it read, is it counted, is it written?",
+        batch(5, 1025),
+        logits=draw.same.plus(-20.0),
+        subject="sizes",
+    ),
+    case(
+        "20011 classes",
+        "20,011 classes, several blocks: how are their sums put together?",
+        batch(5, 20_011),
+        logits=draw.same.plus(-20.0),
+        subject="sizes",
+    ),
+    case(
         "3 rows of 8193, every second column",
-        "layout",
-        long_rows,
         "8193 logits a row, more than a block, at a stride of 2. They are near -200, in row 1 the first half near -10: "
         "where does a maximum start, can that of a later block be lower, and do the strides count in every block?",
+        batch(3, 8193).change(far_below),
+        logits=draw.same.every_second(),
+        subject="layout",
     ),
     *(
-        Row(dtype_name(dtype), "half precision", shaped(6, 384, dtype), CONVERT) for dtype in HALVES
+        case(dtype_name(dtype), CONVERT, batch(6, 384), logits=draw.same.to(dtype), subject="half precision")
+        for dtype in HALVES
     ),  # before the layouts of halves
-    Row("many rows", "sizes", shaped(300, 6), "300 rows. Does every one get its result?"),
-    Row(
+    case("many rows", "300 rows. Does every one get its result?", batch(300, 6), subject="sizes"),
+    case(
         "transposed",
-        "layout",
-        shaped(37, 53, view=transposed),
         "A transposed matrix: a row is not contiguous in memory.",
+        batch(37, 53),
+        logits=draw.same.transposed(),
+        subject="layout",
     ),
-    Row(
+    case(
         "rows with gaps",
-        "layout",
-        shaped(9, 127, torch.bfloat16, view=with_gaps),
         "bfloat16 rows of 127 classes, 160 apart in memory: a padded vocabulary, seen through a slice.",
+        batch(9, 127),
+        logits=draw.same.to(torch.bfloat16).with_gaps(),
+        subject="layout",
     ),
-    Row(
+    case(
         "every second column",
-        "layout",
-        shaped(9, 101, torch.float16, view=every_second),
         "float16 logits, and the stride of the last dimension is 2.",
+        batch(9, 101),
+        logits=draw.same.to(torch.float16).every_second(),
+        subject="layout",
     ),
-    Row(BEYOND, "layout", shaped(3, 70, torch.bfloat16, view=far_apart), BEYOND_HINT),
-    Row("NaN in one row", "NaN and infinity", one_nan, "NaN in gives NaN out, in its own row and in no other."),
+    case(BEYOND, BEYOND_HINT, batch(3, 70), logits=draw.same.to(torch.bfloat16).far_apart(), subject="layout"),
+    case(
+        "NaN in one row",
+        "NaN in gives NaN out, in its own row and in no other.",
+        batch(5, 45),
+        labels=draw.same.put(10, 2),
+        logits=draw.same.put(torch.nan, 2, 11),
+        subject="NaN and infinity",
+    ),
 )
-NEAR_CERTAIN = Row(
+NEAR_CERTAIN = case(
     "distinction: p from 1e-6 to 1 - 1e-6",
-    "range",
-    all_certainties,
     "Near p = 1, log p and p - 1 lose their digits in 1 + tiny. Leave the label out of the sum; look up "
     "log1p and expm1.",
+    logits=draw.by(certainties),
+    labels=draw.full(7, value=0),
+    bonus=True,
+    subject="range",
 )
-IGNORED_NAN = Row(
-    "distinction: NaN in ignored rows", "NaN and infinity", ignored_nan, "A row that does not count may hold anything."
+IGNORED_NAN = case(
+    "distinction: NaN in ignored rows",
+    "A row that does not count may hold anything.",
+    batch(5, 45, logits=draw.normal(5, 45)),
+    labels=without(1, 3),
+    logits=draw.same.put(torch.nan, 1).put(torch.inf, 3, 7),
+    bonus=True,
+    subject="NaN and infinity",
 )
 
 
@@ -350,31 +329,23 @@ def losses(*, checked: bool, near_certain: bool, arguments: MakeArguments = as_t
     that set it.
     """
 
-    def case(row: Row) -> Case:
-        def inputs(generator: Generator) -> Args:
-            return arguments(generator, *row.draw(generator))
-
-        return Case(row.name, inputs, row.hint, family=LOSSES, subject=row.subject)
+    def complete(one: Case) -> Case:
+        return replace(one, inputs=lambda generator: arguments(generator, *one.inputs(generator)), family=LOSSES)
 
     distinctions = (NEAR_CERTAIN, IGNORED_NAN) if near_certain else (IGNORED_NAN,)
     return (
-        *(case(row) for row in ROWS),
-        *(_refused(arguments, row) for row in OUT_OF_RANGE if checked),
-        *(replace(case(row), bonus=True) for row in distinctions),
+        *map(complete, ROWS),
+        *(bad_label(complete(_refused(bad)), bad, classes=50) for bad in OUT_OF_RANGE if checked),
+        *map(complete, distinctions),
     )
 
 
-def _refused(arguments: MakeArguments, bad: BadLabel) -> Case:
+def _refused(bad: BadLabel) -> Case:
     """A bad label, another one after it, and an ignored row before: the message names the first."""
-
-    def inputs(generator: Generator) -> Args:
-        logits, labels, *more = Row(bad.name, "masking", shaped(bad.rows, 50), "", bad.ignore_index).draw(generator)
-        bad.put(labels)
-        return arguments(generator, logits, labels, *more)
-
-    more = " Raise an IndexError that names the first bad row and its label."
-    refused = Case(bad.name, inputs, bad.hint + more, family=LOSSES, subject="masking")
-    return bad_label(refused, bad, classes=50)
+    hint = bad.hint + " Raise an IndexError that names the first bad row and its label."
+    index = {} if bad.ignore_index is None else {"ignore_index": bad.ignore_index}
+    given = batch(bad.rows, 50).but(labels=draw.same.change(bad.put), **index)
+    return case(bad.name, hint, given, subject="masking")
 
 
 def ignored(labels: Tensor, *rows: int, index: int = IGNORE) -> Tensor:

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 
@@ -185,6 +185,9 @@ class Large:
     terms: int = 1
 
 
+CaseOrLarge = TypeVar("CaseOrLarge", Case, Large)
+
+
 def ordinary(args: Args) -> bool:
     """Whether every tensor has elements, and all of them are finite."""
     return not any_empty(args) and all(bool(a.isfinite().all()) for a in tensors_of(args))
@@ -250,13 +253,15 @@ class Exercise:
     notes: bool = True
 
     def __post_init__(self) -> None:
-        """Puts the arguments of cases that name them into the order of the signature."""
+        """Puts arguments that are named into the order of the signature."""
         if isinstance(self.cases, tuple):  # else `validate` says so
             object.__setattr__(self, "cases", tuple(map(self._ordered, self.cases)))
+        if self.large:
+            object.__setattr__(self, "large", self._ordered(self.large))
 
-    def _ordered(self, case: Case) -> Case:
-        inputs = getattr(case, "inputs", None)
-        return replace(case, inputs=inputs.bound(self)) if isinstance(inputs, Named) else case
+    def _ordered(self, call: CaseOrLarge) -> CaseOrLarge:
+        inputs = getattr(call, "inputs", None)
+        return replace(call, inputs=inputs.bound(self)) if isinstance(inputs, Named) else call
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -304,14 +309,15 @@ class Exercise:
         return parts_of(as_tuple(self.oracle(*self.widened(args))))
 
     def saved(self, given: Mapping[str, Any]) -> dict[str, torch.Tensor]:
-        """Its outputs by name for these arguments, in the dtypes that a backward pass takes them in. What it does not
-        take is ignored.
+        """Its outputs by name for these arguments, contiguous, in the dtypes that a backward pass takes them in. What
+        it does not take is ignored.
         """
         args = {name: given[name] for name in self.parameters if name in given}
         wide = dict(zip(args, self.widened(tuple(args.values())), strict=True))
         values = parts_of(as_tuple(self.oracle(**wide)))
         dtypes = (o.like if isinstance(o.like, torch.dtype) else args[o.like].dtype for o in self.outputs)
-        return {o.name: value.to(dtype) for o, value, dtype in zip(self.outputs, values, dtypes, strict=True)}
+        saved = zip(self.outputs, values, dtypes, strict=True)
+        return {output.name: value.to(dtype).contiguous() for output, value, dtype in saved}
 
     def floors(self, args: Args, bonus: bool = False) -> Floors:
         """The absolute tolerance of each result for ``args``; that of a distinction where it is for a ``bonus``."""

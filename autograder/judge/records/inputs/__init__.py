@@ -7,8 +7,8 @@ case, also   a `Case` of such arguments; the same cases with more of them
 """
 
 from . import draw
-from .arguments import Arguments
+from .arguments import Arguments, Change
 from .named_case import also, case
 from .values import Values
 
-__all__ = ["Arguments", "Values", "also", "case", "draw"]
+__all__ = ["Arguments", "Change", "Values", "also", "case", "draw"]

@@ -9,21 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
 from torch import Generator
 
-from ....runner import Args
+from ....runner import Args, tensors_of
 from ..record import Exercise, RecordError
 from .values import Drawing, Values
 
-Change = Callable[..., object]  # of the arguments that its parameters name, in place
+Change = Callable[..., object]  # of the arguments that its parameters name, in place; generator is the generator
 
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
     """Arguments to be drawn. Called with a generator, as `Case.inputs` is, it returns them in order.
 
-    steps: a name with what it is, `Values` or the argument itself; or a `Change` of what was drawn before.
+    steps: a name with what it is, `Values`, a list of them, or the argument itself; or a `Change` of what was drawn
+        before.
     place: file, line and name of the case, for messages.
     exercise: that whose signature they are for.
     """
@@ -69,7 +69,9 @@ class Arguments:
         return replace(self, exercise=exercise)
 
     def __call__(self, generator: Generator) -> Args:
-        """The arguments, up to the last one that is not left at its default. Raises RecordError."""
+        """The arguments in the order of the signature, up to the last one that is not left at its default; or all as
+        they are written, where no exercise has them. Raises RecordError.
+        """
         return self._drawn(Drawing(generator, self.exercise.forward if self.exercise else None))
 
     def strictly(self, generator: Generator) -> Args:
@@ -77,8 +79,6 @@ class Arguments:
         return self._drawn(Drawing(generator, self.exercise.forward if self.exercise else None, strict=True))
 
     def _drawn(self, drawing: Drawing) -> Args:
-        if self.exercise is None:
-            raise RecordError(f"{self.place}these arguments have no order yet: give the case to an Exercise")
         for step in self.steps:
             what = step[0] if isinstance(step, tuple) else f"the change {step.__name__}"
             try:
@@ -86,7 +86,7 @@ class Arguments:
             except Exception as error:
                 kind = "" if isinstance(error, RecordError) else f"{type(error).__name__}: "
                 raise RecordError(f"{self.place}{what}: {kind}{error}") from error
-        return self._in_order(self.exercise, drawing)
+        return self._in_order(self.exercise, drawing) if self.exercise else tuple(map(drawing.laid_out, self.names))
 
     def _in_order(self, exercise: Exercise, drawing: Drawing) -> Args:
         parameters = inspect.signature(exercise.oracle).parameters
@@ -99,11 +99,20 @@ class Arguments:
 def _take(step: tuple[str, Any] | Change, drawing: Drawing) -> None:
     """One step of a draw."""
     if isinstance(step, tuple):
-        name, value = step
-        if isinstance(value, Values):
-            value.draw_into(drawing, name)
-        else:
-            drawing.numbers[name] = value
+        _draw(*step, drawing)
         return
     given = drawing.among(step)
-    drawing.changed(lambda: step(*given.values()), *(x for x in given.values() if isinstance(x, torch.Tensor)))
+    drawing.changed(lambda: step(*given.values()), *tensors_of(tuple(given.values())))
+
+
+def _draw(name: str, value: Any, drawing: Drawing) -> None:
+    """The argument ``name``: values, a list of them, or what is no tensor."""
+    if isinstance(value, Values):
+        value.draw_into(drawing, name)
+    elif isinstance(value, list):
+        parts = [f"{name}[{number}]" for number in range(len(value))]
+        for part, one in zip(parts, value, strict=True):
+            _draw(part, one, drawing)
+        drawing.numbers[name] = [drawing.laid_out(part) for part in parts]
+    else:
+        drawing.numbers[name] = value

@@ -61,18 +61,21 @@ def tensor(numbers: Sequence[Any] | float, dtype: torch.dtype | None = None) -> 
     return Values(lambda drawing: torch.tensor(numbers, dtype=dtype))
 
 
-def computed(function: Callable[..., Tensor]) -> Values:
-    """What ``function`` returns of the arguments that its parameters name, as they are handed over."""
+def every_value(dtype: torch.dtype) -> Values:
+    """All 65,536 values of a 16-bit format: zeros, subnormals, infinities and NaN among them."""
+    return Values(lambda drawing: elementwise.every_value(dtype))
+
+
+def by(function: Callable[..., Tensor]) -> Values:
+    """What ``function`` returns: its parameters name arguments drawn before, as they are handed over, and ``generator``
+    is the generator.
+    """
 
     def source(drawing: Drawing) -> Tensor:
-        return function(*map(drawing.laid_out, inspect.signature(function).parameters))
+        names = inspect.signature(function).parameters
+        return function(*(drawing.generator if name == "generator" else drawing.laid_out(name) for name in names))
 
     return Values(source)
-
-
-def by(function: Callable[[Generator], Tensor]) -> Values:
-    """What ``function`` draws with the generator."""
-    return Values(lambda drawing: function(drawing.generator))
 
 
 def _of_shape(make: Callable[[Generator, tuple[int, ...]], Tensor], sizes: tuple[int, ...], like: str) -> Values:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...results.aim import Aim
-from ..record import Case, Convention
+from ..record import Case, Convention, Subject
 from .arguments import Arguments
 
 
@@ -19,6 +19,7 @@ def case(
     bonus: bool = False,
     convention: Convention = "",
     aim: Aim | None = None,
+    subject: Subject | None = None,
     **more: Any,
 ) -> Case:
     """A case of an exercise whose signature has these arguments, those in ``more`` after the others: `draw`, tensors
@@ -28,7 +29,7 @@ def case(
     caller = frame.f_back if frame else None
     place = f"{caller.f_code.co_filename}:{caller.f_lineno}: " if caller else ""
     inputs = replace(arguments.but(**more), place=f"{place}case {name!r}: ")
-    return Case(name, inputs, hint, bonus=bonus, convention=convention, aim=aim)
+    return Case(name, inputs, hint, bonus=bonus, convention=convention, aim=aim, subject=subject)
 
 
 def also(cases: Iterable[Case], **more: Any) -> tuple[Case, ...]:

@@ -45,8 +45,9 @@ class Drawing:
         return value
 
     def among(self, function: Callable[..., Any]) -> dict[str, Any]:
-        """The arguments that the parameters of ``function`` name, as they were drawn."""
-        return {name: self[name] for name in inspect.signature(function).parameters}
+        """The arguments that the parameters of ``function`` name, as they were drawn; and the generator."""
+        names = inspect.signature(function).parameters
+        return {name: self.generator if name == "generator" else self[name] for name in names}
 
     def changed(self, change: Callable[[], object], *tensors: Tensor) -> None:
         """Lets ``change`` alter these tensors in place. Raises RecordError where it must touch one and does not."""
@@ -83,9 +84,10 @@ class Values:
         numbers = drawing[name] if self.source is None else self.source(drawing)
         for step in self.steps:
             numbers = step(numbers, drawing)
-        layouts = [drawing.layouts.get(name, ()) if self.source is None else ()]
-        layouts += [drawing.layouts[view] if isinstance(view, str) else (view,) for view in self.layout]
-        drawing.numbers[name], drawing.layouts[name] = numbers, sum(layouts, ())
+        layout = drawing.layouts.get(name, ()) if self.source is None else ()
+        for view in self.layout:
+            layout += drawing.layouts[view] if isinstance(view, str) else (view,)
+        drawing.numbers[name], drawing.layouts[name] = numbers, layout
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Values":
         """What ``function`` returns of the tensor."""
