@@ -11,6 +11,7 @@ For an op of one's own, which `check` takes in place of a name:
 Exercise, Case, Output, Tolerance        the record: what the function is, its inputs, its results, how close is right
 derived                                  a tolerance that is estimated from the formula
 Witness, WildBug, CommonMistake          an input to find, a bug that shipped, one that many write
+case, draw, also                         a case whose arguments are named, and drawn in words that combine
 elementwise, rowwise, losses             families of cases
 normal, gradient                         random tensors for a case, an upstream gradient among them
 """
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .gpu.emulator import Emulator
     from .judge.records.derived import derived
     from .judge.records.elementwise import elementwise, gradient, normal
+    from .judge.records.inputs import also, case, draw
     from .judge.records.losses import losses
     from .judge.records.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
     from .judge.records.rows import rowwise
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
 __all__ += ["Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
+__all__ += ["also", "case", "draw"]
 __all__ += ["CompareError", "compare", "derived", "elementwise", "gradient", "losses", "normal", "rowwise"]
 
 _HOME = {"EXERCISES": "judge.records.table", "Emulator": "gpu.emulator", "Peak": "runner.call.peak_memory"}
@@ -47,6 +50,7 @@ _HOME |= dict.fromkeys(
     ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "judge.records.record"
 )
 _HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "judge.records.elementwise")
+_HOME |= dict.fromkeys(("also", "case", "draw"), "judge.records.inputs")
 _HOME |= dict.fromkeys(("CompareError", "compare"), "judge.side_by_side")
 _HOME |= {"derived": "judge.records.derived", "losses": "judge.records.losses", "rowwise": "judge.records.rows"}
 

@@ -50,6 +50,16 @@ def mine():
     return read_cases(FILE, find("silu_backward"))
 
 
+def test_a_case_may_name_its_arguments():
+    named = f"{HEAD}from graded_kernels.autograder import case, draw\n"
+    text = named + "CASE = case('zeros', '', x=draw.full(3, value=0.0), dy=draw.gradient(like='x'))\n"
+    dy, x = read_cases(text, find("silu_backward"))[0].inputs(torch.Generator())
+    assert x.tolist() == [0.0] * 3
+    assert dy.shape == (3,)
+    with pytest.raises(RecordError, match=r"silu_backward.py:10: case 'zeros': silu_backward has no parameter u;"):
+        read_cases(text.replace("x=", "u="), find("silu_backward"))
+
+
 def test_a_right_answer_passes(mine):
     report = check_answer(answer("silu_backward", "torch"), "torch", cases=mine)
     assert report.passed

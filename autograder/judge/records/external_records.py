@@ -61,7 +61,8 @@ def read_cases(text: str, record: Record) -> tuple[Case, ...]:
     found = _cases_of(_module(text.encode(), filename))
     if not found:
         raise RecordError(f"{filename} defines no case: write CASES = [Case(name, inputs, hint), ...]")
-    cases = tuple(replace(case, name=NAME + case.name, hidden=True) for case in found)
+    hidden = tuple(replace(case, name=NAME + case.name, hidden=True) for case in found)
+    cases = record.with_cases(hidden).cases[len(record.cases) :]
     for mistake in of_cases(record, cases):
         raise RecordError(f"{filename}: {mistake}")
     return cases
