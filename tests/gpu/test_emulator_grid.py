@@ -38,12 +38,40 @@ def test_programs_that_part(name, shuffle):
     assert bool(fallbacks) == bool(reason)
 
 
+@triton.jit
+def count_then_leave_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    """The programs part after an atomic, for good."""
+    x = tl.load(x_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))
+    tl.atomic_add(y_ptr + x, 1)
+    if tl.sum(x) % 2 == 0:
+        return
+    tl.atomic_add(y_ptr, 100)
+
+
 def test_many_atomics_are_done_before_the_launch_ends(monkeypatch):
     """Programs cannot part any more then."""
+
+    def program():
+        y = torch.zeros(5, dtype=torch.int32)
+        count_then_leave_kernel[(64,)](torch.arange(64 * 16).reshape(64, 16) ** 2 % 5, y, BLOCK=16)
+        return y
+
+    assert assert_same(program) == []
     monkeypatch.setattr(storage, "_MOST_DUE", 500)
-    assert assert_same(diverging.PROGRAMS["count"][0]) == []
-    fallbacks = assert_same(diverging.PROGRAMS["count some"][0])
+    fallbacks = assert_same(program)
     assert [reason for _, reason in fallbacks] == ["programs part after so many atomics that some are done"]
+
+
+@pytest.mark.parametrize("shuffle", [None, 1], ids=["in order", "shuffled"])
+def test_sums_of_floats_wait_for_their_order(shuffle, monkeypatch):
+    """Done in the middle of a loop they would have other bits than one program after the other."""
+    program = diverging.PROGRAMS["own rows"][0]
+    monkeypatch.setattr(storage, "_MOST_DUE", 500)
+    assert assert_same(program, shuffle) == []
+    monkeypatch.setattr(storage, "_MOST_SUMS", 500)
+    assert [reason for _, reason in assert_same(program, shuffle)] == [
+        "more sums of floats than can wait for their order"
+    ]
 
 
 @triton.jit
@@ -170,9 +198,9 @@ def rows_of_its_own_kernel(x_ptr, y_ptr, total_ptr, rows, ROWS: tl.constexpr, ST
     tl.store(total_ptr + tl.program_id(0), total)
 
 
-@pytest.mark.parametrize(("step", "groups"), [(1, 2), (40, 2)])
-def test_programs_that_loop_over_rows_of_their_own_go_together(step, groups, monkeypatch):
-    """They part by the number of rounds, which two of them share here, not by where they begin."""
+@pytest.mark.parametrize("step", [1, 40])
+def test_programs_that_loop_over_rows_of_their_own_go_together(step, monkeypatch):
+    """Neither the number of rounds nor where they begin parts them."""
     passed, original = [], passes.Programs
     monkeypatch.setattr(passes, "Programs", lambda *about: passed.append(original(*about)) or passed[-1])
     rows = 317
@@ -185,7 +213,7 @@ def test_programs_that_loop_over_rows_of_their_own_go_together(step, groups, mon
 
     with Emulator():
         y, totals = program()
-    assert len(passed) == groups
+    assert len(passed) == 1
     assert y.equal(x + torch.arange(rows)[:, None])
     bounds = [(p, rows) if step > 1 else (8 * p, min(8 * (p + 1), rows)) for p in range(40)]
     assert totals.tolist() == [sum(range(last, first, -step)) for first, last in bounds]

@@ -8,7 +8,13 @@ from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, Repl
 from planted import Uninitialised
 
 SMALL = 2048 * 200  # bytes for 200 lanes: many passes, which meet
-WAYS = {"together": (True, Emulator.memory), "in small passes": (True, SMALL), "one at a time": (False, 0)}
+# Whether programs of a launch run together, whether they wait for each other, and the bytes that they may take.
+WAYS = {
+    "together": (True, True, Emulator.memory),
+    "in small passes": (True, True, SMALL),
+    "parting": (True, False, Emulator.memory),
+    "one at a time": (False, False, 0),
+}
 
 
 @dataclass
@@ -31,7 +37,7 @@ def observe(
 ) -> tuple[Seen, list[tuple[str, str]]]:
     """Run a program in one of the `WAYS`; also which launches fell back, and why."""
     emulator, seen = Emulator(shuffle=shuffle, replay=replay), Seen()
-    emulator.together, emulator.memory = WAYS[way]
+    emulator.together, emulator.lockstep, emulator.memory = WAYS[way]
     with emulator, Uninitialised(emulator):
         try:
             result = program()

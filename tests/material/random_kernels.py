@@ -196,6 +196,13 @@ class Writer:
         else:
             self.line(call)
 
+    def helper(self) -> tuple[str, ...]:
+        return (
+            f"@triton.jit\ndef helper_{self.seed}(s, j):",
+            f"    if {self.pick('s > 0', 'j > 5', 's < j')}:\n        return s * 0.5",
+            "    return s + j\n\n",
+        )
+
     def write(self) -> str:
         for text in (
             "p = tl.program_id(0)",
@@ -212,13 +219,46 @@ class Writer:
         for _ in range(self.random.randint(4, 14)):
             self.statement()
         self.line(f"tl.store(y_ptr + at, {self.old('a')}, mask=mask)")
-        helper = (
-            f"@triton.jit\ndef helper_{self.seed}(s, j):",
-            f"    if {self.pick('s > 0', 'j > 5', 's < j')}:\n        return s * 0.5",
-            "    return s + j\n\n",
-        )
+        helper = self.helper()
         parameters = "x_ptr, i_ptr, y_ptr, w_ptr, z_ptr, n, trips, BLOCK: tl.constexpr"
         return "\n".join((*helper, f"@triton.jit\ndef kernel_{self.seed}({parameters}):", *self.lines, ""))
+
+
+class Ragged(Writer):
+    """Writes kernels of many loops and branches, most of which not all programs run alike."""
+
+    def statement(self) -> None:
+        self.random.choices(
+            (self.assign, self.load, self.reduce, self.store, self.branch, self.loop, self.wait, self.leave, self.add),
+            (6, 3, 3, 2, 6, 5, 3, 0.2, 2 if self.atomics else 0),
+        )[0]()
+
+    def wait(self) -> None:
+        count = f"c{len(self.lines)}"
+        self.line(f"{count} = {self.old('j')} & {self.pick(7, 15, 31)}")
+        self.line(f"while {count} > {self.pick(0, 2, 5)}:")
+        self.body()
+        self.line(f"    {count} -= {self.pick(1, 2, 3)}")
+
+    def branch(self) -> None:
+        super().branch()
+        if self.random.random() < 0.3:  # a variable that no program had before
+            name = f"v{len(self.lines)}"
+            self.line(f"if {self.test()}:")
+            self.line(f"    {name} = {self.old('a')} * 2")
+            self.line("else:")
+            self.line(f"    {name} = {self.old('a')} + {self.old('s')}")
+            self.line(f"{self.old('a')} = {name} * 0.5 + {self.old('a')}")
+
+    def helper(self) -> tuple[str, ...]:
+        if self.random.random() < 0.4:
+            return super().helper()
+        return (
+            f"@triton.jit\ndef helper_{self.seed}(s, j):",
+            "    while j > 3:\n        s += 0.25",
+            "        if s > 1:\n            s -= j",
+            "        j -= 2\n    return s + j\n\n",
+        )
 
 
 def _runner(function, seed: int) -> Callable[[], list[torch.Tensor]]:
@@ -240,9 +280,9 @@ def _runner(function, seed: int) -> Callable[[], list[torch.Tensor]]:
     return run
 
 
-def kernels(seeds: range, folder: Path) -> list[Kernel]:
+def kernels(seeds: range, folder: Path, writer: type[Writer] = Writer) -> list[Kernel]:
     """Kernels of these seeds, in a module that is written into ``folder``: Triton reads a kernel from its file."""
-    sources = [Writer(seed).write() for seed in seeds]
+    sources = [writer(seed).write() for seed in seeds]
     path = folder / f"kernels_{seeds.start}.py"
     path.write_text(HEAD + "\n\n" + "\n\n".join(sources))
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -3,7 +3,9 @@
 bfloat16 is held as uint16, as the interpreter holds it.
 """
 
-from typing import Any
+import math
+from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 
@@ -40,10 +42,22 @@ def to_tf32(values: np.ndarray, nearest: bool = False) -> np.ndarray:
     return (bits & np.uint32(0xFFFFE000)).view(np.float32)
 
 
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``a @ b`` in float64, each element summed over k from the first to the last, wherever it lies in a block.
+
+    BLAS adds in an order that hangs on the place in the block and on the number of threads. A product of two float32
+    is exact in float64, so that fused or not it has the same bits on any processor.
+    """
+    left, right = (np.ascontiguousarray(each, dtype=np.float64) for each in (a, b))
+    if right.shape[-1] == 1:  # numpy would make k its inner axis, and add in another order
+        return product(left, np.repeat(right, 2, axis=-1))[..., :1]
+    made: np.ndarray = np.einsum("...mk,...kn->...mn", left, right, optimize=False)
+    return made
+
+
 def product_tf32(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a @ b`` of float32 in TF32, summed in float32."""
-    product: np.ndarray = np.matmul(to_tf32(a), to_tf32(b))
-    return product
+    """``a @ b`` of float32 in TF32, as `product`, in float32."""
+    return product(to_tf32(a), to_tf32(b)).astype(np.float32)
 
 
 def product_tf32x3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -52,9 +66,10 @@ def product_tf32x3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """
     large_a, large_b = to_tf32(a, nearest=True), to_tf32(b, nearest=True)
     small_a, small_b = to_tf32(a - large_a, nearest=True), to_tf32(b - large_b, nearest=True)
-    small = np.matmul(small_a, large_b) + np.matmul(large_a, small_b)
-    small = np.where(np.isnan(small), np.float32(0), small)
-    return np.add(small, np.matmul(large_a, large_b))
+    parts = (small_a, large_b), (large_a, small_b), (large_a, large_b)
+    one, other, large = (product(left, right).astype(np.float32) for left, right in parts)
+    small = one + other
+    return np.add(np.where(np.isnan(small), np.float32(0), small), large)
 
 
 def odd(values: np.ndarray, error: np.ndarray) -> np.ndarray:
@@ -82,13 +97,60 @@ def narrow(values: np.ndarray) -> np.ndarray:
 
 
 def fma(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """``x * y + z`` rounded to odd in float64, for factors of at most float32, whose product is exact in float64."""
-    product = x.astype(np.float64) * y
-    addend = z.astype(np.float64)
-    total = product + addend
-    back = total - product
-    error = (product - (total - back)) + (addend - back)
-    return odd(total, error)
+    """``x * y + z``: of float64 rounded once to float64; of narrower factors, whose product is exact in float64,
+    rounded to odd in float64.
+    """
+    if z.dtype == np.float64:
+        return _fused(*np.broadcast_arrays(x, y, z))
+    return odd(*_sum(x.astype(np.float64) * y, z.astype(np.float64)))
+
+
+def _sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``a + b``, and what it lacks of the exact sum (Knuth)."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
+def _fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """`fma` of float64 (Boldo and Melquiond, 2008): the exact product as two numbers, whose sum with z is rounded to
+    odd before it is rounded. Where a part could overflow or be subnormal, in exact fractions.
+    """
+    product = x * y
+    low_x, low_y = _low_half(x), _low_half(y)
+    high_x, high_y = x - low_x, y - low_y
+    error = low_x * low_y - (((product - high_x * high_y) - low_x * high_y) - high_x * low_y)
+    addend, small = _sum(z, error)
+    total, rest = _sum(product, addend)
+    made = total + odd(*_sum(small, rest))
+    usual = np.all([_is_usual(each) for each in (x, y, z, product)], axis=0)
+    exact = np.isfinite(x) & np.isfinite(y) & np.isfinite(z) & ~usual
+    made = cast(np.ndarray, np.where(usual, made, product + z))
+    for at in zip(*np.nonzero(exact), strict=True):
+        one, other, third = (Fraction(float(each[at])) for each in (x, y, z))
+        made[at] = _nearest(one * other + third, product[at] + z[at])
+    return made
+
+
+def _low_half(values: np.ndarray) -> np.ndarray:
+    """The lower 26 bits of float64 numbers (Veltkamp)."""
+    scaled: np.ndarray = values * 134_217_729.0  # 2^27 + 1
+    low: np.ndarray = values - (scaled - (scaled - values))
+    return low
+
+
+def _is_usual(values: np.ndarray) -> np.ndarray:
+    magnitude = np.abs(values)
+    usual: np.ndarray = (values == 0) | ((magnitude > 2.0**-900) & (magnitude < 2.0**900))
+    return usual
+
+
+def _nearest(exact: Fraction, near: np.float64) -> float:
+    """A fraction as float64. near: what tells the sign of a zero or an infinity."""
+    try:
+        return float(exact) if exact else float(near)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def truncate(values: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:

@@ -23,6 +23,7 @@ class StrictBuilder(Atomics):
     """Overrides what the interpreter gets wrong; `patches.check` sees to it that each override replaces something."""
 
     front = 0  # axes of an array before those of a block
+    lockstep = False  # whether programs that differ in a loop or a branch stay together (`grid.lockstep`)
 
     # Python
 
@@ -181,10 +182,7 @@ class StrictBuilder(Atomics):
 
     def create_fma(self, x: TensorHandle, y: TensorHandle, z: TensorHandle) -> TensorHandle:
         dtype = z.dtype.scalar
-        if dtype == tl.float64:
-            return super().create_fma(x, y, z)
-        odd = arithmetic.fma(wide(x), wide(y), wide(z))
-        return TensorHandle(cast(odd, dtype, False), dtype)
+        return TensorHandle(cast(arithmetic.fma(wide(x), wide(y), wide(z)), dtype, False), dtype)
 
     def create_fdiv(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         if lhs.dtype.scalar == tl.float32:
@@ -235,10 +233,11 @@ class StrictBuilder(Atomics):
             self.emulator.loose("dot")
             self.emulator.notice("tf32", messages.tf32)
             return rounded(arithmetic.product_tf32(a.data, b.data) + d.data, d.dtype.scalar)
-        accumulate = np.float64 if d.data.dtype == np.float64 else np.float32 if d.data.dtype.kind == "f" else np.int32
-        left, right = (np.ascontiguousarray(wide(arg), dtype=accumulate) for arg in (a, b))
-        product = np.matmul(left, right)
-        return rounded(product + d.data, d.dtype.scalar)
+        if d.data.dtype.kind != "f":
+            left, right = (np.ascontiguousarray(wide(arg), dtype=np.int32) for arg in (a, b))
+            return rounded(np.matmul(left, right) + d.data, d.dtype.scalar)
+        product = arithmetic.product(wide(a), wide(b))
+        return rounded((product if d.data.dtype == np.float64 else product.astype(np.float32)) + d.data, d.dtype.scalar)
 
     def create_dot_scaled(
         self,
@@ -256,8 +255,7 @@ class StrictBuilder(Atomics):
         """The product in float32: a block's dtype tells its format, of which float4 alone is bytes."""
         left = scaled.elements(a, a_scale, -1, -1 if a_packed_in_k else -2)
         right = scaled.elements(b, b_scale, -2, -2 if b_packed_in_k else -1)
-        product = np.matmul(np.ascontiguousarray(left), np.ascontiguousarray(right))
-        return rounded(product + wide(d), d.dtype.scalar)
+        return rounded(arithmetic.product(left, right).astype(np.float32) + wide(d), d.dtype.scalar)
 
     def create_gather(self, src: TensorHandle, indices: TensorHandle, axis: int) -> TensorHandle:
         """Gathers as the interpreter does, but an index outside the block raises nothing and does not count from the

@@ -2,21 +2,18 @@
 
 import ast
 import math
-import operator
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import triton
 import triton.language as tl
 from triton.compiler.code_generator import CodeGenerator
 from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
-from . import offsets
 from .builtin_functions import PYTHONS
 
 _TRITON = str(Path(triton.__file__).parent)
@@ -170,71 +167,6 @@ def compiles(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, StaticAssertionError):
         error = error.__cause__
     return error is None
-
-
-def span(arg1: Any, arg2: Any = None, step: Any = None, **hints: Any) -> range:
-    """`tl.range`, without what it tells the compiler. Not the interpreter's, which is `tl.static_range` as well."""
-    start, stop = (0, arg1) if arg2 is None else (arg1, arg2)
-    return range(start, stop, 1 if step is None else step)
-
-
-def counted(function: Callable[..., Any], *bounds: Any, **named: Any) -> Any:
-    """The values that a loop runs over. The counter of `range` and `tl.range` is a tensor, of 64 bits where a bound has
-    them; that of `tl.static_range` a constant.
-    """
-    if function is not range and function is not span:
-        return function(*bounds, **named)
-    tensors = [bound for bound in (*bounds, *named.values()) if isinstance(bound, tl.tensor)]
-    values = _of_several(*bounds, **named) if any(one.handle.data.size > 1 for one in tensors) else None
-    if values is None:
-        agreed = function(*bounds, **named)
-        start, stop, step = (np.array([bound]) for bound in (agreed.start, agreed.stop, agreed.step))
-        values = _Values(start, stop, step, len(agreed))
-    wide = any(abs(bound).max() >= 2**31 for bound in values[:3]) or any(
-        bound.dtype.primitive_bitwidth > 32 for bound in tensors
-    )
-    dtype, word = (tl.int64, np.int64) if wide else (tl.int32, np.int32)
-    marks = [offsets.kind_of(bound.handle) for bound in tensors]
-    mark = offsets.PROGRAM if max(marks, default=0) >= offsets.PROGRAM else max(marks, default=0)
-    numbers = (values.start + i * values.step for i in range(values.rounds))
-    handles = (interpreter.TensorHandle(number.astype(word), dtype) for number in numbers)
-    return (tl.tensor(offsets.mark(handle, mark), dtype) for handle in handles)
-
-
-class _Values(NamedTuple):
-    """The counter of a loop, and its ``rounds``. Bounds: a number for all programs, or for each its own."""
-
-    start: np.ndarray
-    stop: np.ndarray
-    step: np.ndarray
-    rounds: int
-
-
-def _of_several(arg1: Any, arg2: Any = None, step: Any = 1, **hints: Any) -> _Values | None:
-    """The counter where programs may begin at numbers of their own, as in ``range(pid * ROWS, (pid + 1) * ROWS)``: they
-    part where they differ in the number of rounds alone. None where Python is to say what a bound may not be.
-    """
-    given = [0 if arg2 is None else arg1, arg1 if arg2 is None else arg2, 1 if step is None else step]
-    if any(isinstance(bound, tl.tensor) and (bound.type.is_block() or not bound.dtype.is_int()) for bound in given):
-        return None
-    builder = interpreter.interpreter_builder
-    start, stop, by = (builder.programs.sound(_numbers(bound)) for bound in given)
-    if not by.all():
-        return None
-    count = builder.decide(np.maximum(-((start - stop) // by), 0))
-    start, stop, by = (_one_if_equal(builder.programs.sound(bound)) for bound in (start, stop, by))
-    return _Values(start, stop, by, count)
-
-
-def _numbers(bound: Any) -> np.ndarray:
-    if not isinstance(bound, tl.tensor):
-        return np.array([operator.index(bound)])
-    numbers: np.ndarray = bound.handle.data.reshape(-1)
-    return numbers.astype(np.int64)
-
-
-def _one_if_equal(numbers: np.ndarray) -> np.ndarray:
-    return numbers[:1] if (numbers == numbers[0]).all() else numbers
 
 
 def claimed(name: str, original: Callable[..., Any], input: Any, values: Any) -> Any:

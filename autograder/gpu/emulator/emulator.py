@@ -54,11 +54,13 @@ class Emulator:
     together (a class attribute, True): run as many programs of a launch at one time as ``memory`` allows (`grid`); one
         program at a time finds the same. A launch that cannot run together, because something is to be reported or an
         order is needed, is undone and runs one program at a time; `fallbacks` says which, and why.
+    lockstep (a class attribute, True): programs that differ in the rounds of a loop or the side of an ``if`` wait for
+        each other; otherwise each group of them begins the kernel anew. Both find the same.
     memory (a class attribute, 256 MiB): bytes that the values of the programs running together may take, besides the
         launch's tensors and copies of those it stores to.
     """
 
-    together, memory = True, 256 << 20
+    together, lockstep, memory = True, True, 256 << 20
     configuration = ""
     passes: Callable[[Finding], bool] | None = None  # whether a launch goes on behind an access out of bounds
 

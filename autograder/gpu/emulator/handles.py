@@ -53,7 +53,7 @@ def cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:
             values = values.astype(np.float32) if to_zero else arithmetic.narrow(values)
         return arithmetic.to_bf16(values.astype(np.float32), to_zero)
     if target in float8.FORMATS:
-        return float8.from_floats(values, target)
+        return float8.from_floats(values, target, to_zero)
     dtype = numpy_type(target)
     if values.dtype.kind == "f" and dtype.kind in "iu":
         return arithmetic.to_integer(values, dtype)

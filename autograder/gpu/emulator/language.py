@@ -18,7 +18,7 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import interpreter
 
-from . import claims, dialect, elementwise
+from . import claims, counters, dialect, elementwise
 
 _ABSENT = object()
 
@@ -67,7 +67,7 @@ def changes() -> list[Change]:
         interpreter._patch_lang_core(lang, scope)
         scope.set_attr(lang, "static_assert", dialect.static_assert)
         scope.set_attr(lang, "static_print", dialect.static_print)
-        scope.set_attr(lang, "range", dialect.span)
+        scope.set_attr(lang, "range", counters.span)
         scope.set_attr(lang, "map_elementwise", elementwise.map_elementwise)
         for name in claims.NAMES:
             scope.set_attr(lang, name, functools.partial(dialect.claimed, name, getattr(lang, name)))

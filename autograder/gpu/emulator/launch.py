@@ -91,6 +91,7 @@ def _scalar_type(value: Any, annotation: str) -> str:
     return annotation if annotation in _SCALARS else mangle_type(value)
 
 
+_MOST_WARPS = 32
 _OPTIONS = {field.name for options in (CUDAOptions, HIPOptions) for field in fields(options)}
 _SCALARS = {f"{kind}{bits}" for kind in "iu" for bits in (1, 8, 16, 32, 64)} | {"fp16", "bf16", "fp32", "fp64"}
 
@@ -201,6 +202,19 @@ def not_launched(kernel: str) -> EmulatorError:
     return EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
 
 
+def check_warps(num_warps: int, kernel: str) -> None:
+    """Refuses a number of warps that no GPU can launch. Raises EmulatorError."""
+    place = here()
+    if num_warps < 1 or num_warps & (num_warps - 1):
+        reason = "num_warps must be a power of 2, at most 32"
+    elif num_warps > _MOST_WARPS:
+        reason = f"num_warps={num_warps} makes programs of {32 * num_warps:,} threads, and a GPU runs at most 1,024"
+    else:
+        return
+    text = f"`{kernel}` is launched with num_warps={num_warps}, {place}: {reason}."
+    raise EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
+
+
 _signature = functools.lru_cache(maxsize=64)(inspect.signature)  # asked at every launch
 
 
@@ -226,6 +240,7 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
     names = list(_signature(fn).parameters)
     kwargs = {name: value for name, value in options.items() if name in names}
     check_options(set(options) - set(names), kernel)
+    check_warps(options.get("num_warps", 4), kernel)
     bound = _bound(fn, args, kwargs)
     types = _annotations(fn)
     check_arguments(bound, executor.constexprs, kernel)

@@ -208,9 +208,7 @@ def call(symbol: str, arguments: list[np.ndarray]) -> np.ndarray:
     name = symbol.removeprefix("__nv_")
     for candidate in (name, name.removesuffix("f"), name.removesuffix("d"), name.removesuffix("ll")):
         if candidate in ("fma", "fma_rn"):
-            return (
-                arithmetic.fma(*arguments) if arguments[2].itemsize < 8 else arguments[0] * arguments[1] + arguments[2]
-            )
+            return arithmetic.fma(*arguments)
         if candidate in _RAW:
             return _RAW[candidate](*arguments)
         if candidate in _FLOAT:

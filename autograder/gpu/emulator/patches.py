@@ -24,14 +24,27 @@ import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import min_dot_size
+from triton.language import target_info
 from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
-from . import aggregates, builtin_functions, coverage, dialect, language, launch, rewrite, scaled, shortcuts
+from . import (
+    aggregates,
+    builtin_functions,
+    counters,
+    coverage,
+    dialect,
+    language,
+    launch,
+    rewrite,
+    scaled,
+    shortcuts,
+)
 from .atomics import Atomics
 from .builder import StrictBuilder
 from .findings import EmulatorError, refuse
+from .grid import lockstep
 from .handles import numpy_type
 from .integers import Integers
 from .reduction import StrictReduce, StrictScan
@@ -136,6 +149,9 @@ class Patches:
         # debug: device assertions hold. sanitize_overflow would redo each integer operation in 64 bits.
         self._set(builder, "options", interpreter.InterpreterOptions(debug=True, sanitize_overflow=False))
         smallest = {"min_dot_size": min_dot_size(GPUTarget("cuda", 80, 32))}
+        # What a kernel asks of its device is answered for an H100, unless a driver answers for the one it stands for.
+        known = target_info.current_target
+        self._set(target_info, "current_target", lambda: known() or GPUTarget("cuda", 90, 32))
         self._set(builder, "codegen_fns", builder.codegen_fns | smallest)
         # Asked several times for each operation; Triton builds a table of all types to answer.
         self._set(interpreter, "_get_np_dtype", numpy_type)
@@ -179,7 +195,9 @@ class Patches:
         self._set(semantic, "asserted", dialect.asserted)
         self._set(semantic, "called", builtin_functions.called)
         self._set(semantic, "content", builtin_functions.content)
-        self._set(semantic, "counted", dialect.counted)
+        self._set(semantic, "counted", counters.counted)
+        self._set(semantic, "lockstep_loop", lockstep.Loop)
+        self._set(semantic, "lockstep_branch", lockstep.Branch)
         self._set(semantic, "refuse", refuse)
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "dot_scaled", scaled.formats_as_constants(semantic.dot_scaled))

@@ -63,8 +63,10 @@ class StrictReduce(_Blocks, interpreter.ReduceOps):  # type: ignore[misc]  # of 
                 return [(np.maximum if whole else np.fmax).reduce(arrays[0], axis=axis)]
             if self._is("_elementwise_min"):
                 return [(np.minimum if whole else np.fmin).reduce(arrays[0], axis=axis)]
-        if self._is("_sum_combine") and (whole or dtype in (tl.float32, tl.float64)):
-            return [np.sum(arrays[0], axis=axis, dtype=arrays[0].dtype)]
+        if self._is("_sum_combine") and dtype != tl.int1 and (whole or dtype in (tl.float32, tl.float64)):
+            # Along the last axis, in C order: numpy adds in another order along others, and in a block of one column.
+            last = np.ascontiguousarray(np.moveaxis(arrays[0], axis, -1))
+            return [np.sum(last, axis=-1, dtype=last.dtype)]
         return self._tree(arrays, dtypes, axis)
 
     def _is(self, name: str) -> bool:

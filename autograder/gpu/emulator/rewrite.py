@@ -11,14 +11,19 @@ import inspect
 import textwrap
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
+import triton
 import triton.language as tl
 from triton.runtime import interpreter
 
 from . import builtin_functions
 from .findings import EmulatorError, Finding
+from .liveness import names_of
+from .lockstep_text import Lockstep
 
+_TRITON = str(Path(triton.__file__).parent)
 Mark = Callable[[types.FunctionType, ast.Module], ast.Module]
 
 
@@ -27,7 +32,9 @@ def rewritten(rewriter: Any, mark: Mark | None = None) -> types.FunctionType:
     is given the tree first, as `coverage.mark`.
     """
     tree = syntax(rewriter.fn)
-    return _function(rewriter.fn, rewriter.ast_transformer.visit(mark(rewriter.fn, tree) if mark else tree))
+    names = {} if rewriter.fn.__code__.co_filename.startswith(_TRITON) else names_of(tree)
+    strict = rewriter.ast_transformer.visit(mark(rewriter.fn, tree) if mark else tree)
+    return _function(rewriter.fn, Lockstep(names).visit(strict))
 
 
 def early_returns(fn: types.FunctionType) -> tuple[int, ...]:

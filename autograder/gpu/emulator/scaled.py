@@ -54,7 +54,7 @@ def _unpacked(words: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _factors(scale: TensorHandle) -> np.ndarray:
-    if scale.dtype.scalar != tl.uint8:
+    if scale.dtype.scalar not in (tl.uint8, tl.int8):  # the compiler takes both, and reads bits
         factors: np.ndarray = wide(scale).astype(np.float32)
         return factors
     words = scale.data.view(np.uint8)

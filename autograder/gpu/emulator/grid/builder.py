@@ -47,6 +47,7 @@ class GridBuilder(StrictBuilder):
     lanes: int
     widest: int
     front = 1
+    lockstep: bool
 
     def widen(self, elements: int) -> None:
         """Makes room for a block of ``elements`` for every program. Raises TooWide where there is none."""
@@ -67,6 +68,9 @@ class GridBuilder(StrictBuilder):
     def holds(self, data: np.ndarray) -> bool:
         return bool(self.programs.only_live(data).all())
 
+    def _wrapped(self, exact: np.ndarray, data: np.ndarray, what: str) -> None:
+        super()._wrapped(self.programs.only_live(exact), self.programs.only_live(data), what)
+
     def claim(self, name: str, handle: TensorHandle, sizes: list[int]) -> None:
         live, data = self.programs.live, handle.data
         if self._lie(name, handle, self.programs.only_live(data), sizes) is None:
@@ -80,6 +84,11 @@ class GridBuilder(StrictBuilder):
                 tensor = region.name if region else ""
                 self.emulator.lie(found, tensor, int(ranks[place]), int(self.programs.numbers[row]))
                 return
+
+    def switch(self, programs: Programs) -> None:
+        """Goes on with some of the pass's programs, or with all."""
+        self.programs = programs
+        self.memory.switch(programs)
 
     def create_barrier(self) -> None:
         self.memory.barrier()

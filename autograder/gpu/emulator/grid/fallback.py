@@ -8,5 +8,9 @@ class Fallback(BaseException):
     """
 
 
+class NoLockstep(BaseException):
+    """One array cannot hold the variables of programs that wait for each other: in this launch they part for good."""
+
+
 class TooWide(BaseException):
     """The arrays of this pass would exceed the budget: fewer programs must run together."""

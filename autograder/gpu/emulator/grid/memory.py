@@ -9,6 +9,7 @@ from ..memory import Region
 from ..shadow import Shadow
 from .fallback import Fallback
 from .lanes import Lanes
+from .own_stores import OwnStore
 from .places import Places
 from .pointers import Pointer
 from .programs import Programs
@@ -39,23 +40,29 @@ class Memory:
 
     def begin(self, programs: Programs) -> None:
         """Begins a pass of these programs."""
-        self.programs = programs
-        self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
+        self._all = programs
+        self.switch(programs)
         self._stored = False
         for storage in self._storages.values():
             storage.begin()
-        self._own: list[tuple[Region, np.ndarray]] = []  # of stores since the last barrier: offsets
+        self._own: list[OwnStore] = []  # since the last barrier
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
+
+    def switch(self, programs: Programs) -> None:
+        """Goes on with some of the pass's programs, or with all."""
+        self.programs = programs
+        self._numbers = (programs.numbers + self.access.first + 1).astype(np.int32)
 
     def end(self) -> None:
         """Ends a pass and counts the bytes that its programs moved."""
-        live = self.programs.live
+        live = self._all.live
         for region, way, nbytes in self._moved:
             total = int(nbytes[live].sum()) if isinstance(nbytes, np.ndarray) else nbytes * live.size
             self._traffic.setdefault(id(region), (region, {"loaded": 0, "stored": 0}))[1][way] += total
 
     def restart(self) -> None:
         """Takes back what all programs of this pass stored."""
+        self.switch(self._all)
         self.put_off(np.arange(len(self._numbers)))
 
     def put_off(self, rows: np.ndarray) -> None:
@@ -115,7 +122,13 @@ class Memory:
 
     def barrier(self) -> None:
         """Has the threads of every program wait for each other."""
-        self._own.clear()
+        waited = self._rows()
+        self._own = [left for left in (own.without(waited) for own in self._own) if left]
+
+    def _rows(self) -> np.ndarray:
+        """The rows of the pass that go on."""
+        rows: np.ndarray = self.programs.rows[self.programs.live]
+        return rows
 
     # accesses
 
@@ -150,7 +163,8 @@ class Memory:
 
     def _unordered(self, region: Region, offsets: np.ndarray, lanes: Lanes) -> None:
         """Gives up where other lanes of a program may have stored what it loads: the offsets are not the store's."""
-        others = [at for stored, at in self._own if stored is region and not np.array_equal(at, offsets)]
+        rows, loaded = self._rows(), self.programs.only_live(offsets)
+        others = any(own.region is region and own.differs(rows, loaded) for own in self._own)
         if others and self.storage(region).stored_in(self._place("load", region, lanes)[1]):
             raise Fallback("a program that loads what it stored, by other lanes")
 
@@ -182,7 +196,7 @@ class Memory:
         storage.write(places, values.view(storage.words.dtype), lanes, only(self._numbers))
         self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
         self._stored = True
-        self._own.append((region, pointer.offsets))
+        self._own.append(OwnStore(region, self._rows(), only(pointer.offsets)))
 
     def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, kind: str, operation: np.ufunc) -> None:
         """Does an atomic whose result is not used; ``kind`` as in `Storage.update`."""
@@ -198,8 +212,7 @@ class Memory:
         owners = lanes.owners(self.programs.only_live(self._numbers))
         storage.update(kind, places, lanes.pick(values).ravel(), owners.ravel(), operation, self._pattern(region))
         self._stored = True
-        if storage.many_due:
-            storage.settle(self._ranks)
+        storage.relieve(self._ranks)
         for way in ("loaded", "stored"):
             self._count(region, way, lanes.counts())
 
@@ -218,8 +231,11 @@ class Memory:
 
     def _count(self, region: Region, way: str, counts: int | np.ndarray) -> None:
         """Bytes by program, so that those of programs that begin anew do not count twice."""
-        if isinstance(counts, np.ndarray):
-            rows = np.zeros(len(self._numbers), dtype=np.int64)
-            rows[self.programs.live if counts.size < rows.size else slice(None)] = counts
+        live, every = self.programs.live, len(self._all.numbers)
+        if isinstance(counts, np.ndarray) or live.size < every:
+            if isinstance(counts, np.ndarray) and counts.size == len(self._numbers):
+                counts = counts[live]
+            rows = np.zeros(every, dtype=np.int64)
+            rows[self._rows()] = counts
             counts = rows
         self._moved.append((region, way, counts * region.itemsize))

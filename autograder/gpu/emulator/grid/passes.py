@@ -17,7 +17,7 @@ from ..claims import Lie
 from ..findings import Finding, Place, here
 from ..memory import Region
 from .builder import GridBuilder
-from .fallback import Fallback, TooWide
+from .fallback import Fallback, NoLockstep, TooWide
 from .freed_memory import keep_freed_memory
 from .memory import Memory
 from .operators import operators
@@ -35,6 +35,7 @@ class _Watcher:
 
     def __init__(self, emulator: Any):
         self._emulator = emulator
+        self.lockstep: bool = emulator.lockstep
         self.looser: set[str] = set()
         self.undefined: dict[Place, list[np.ndarray]] = {}
         self.noticed: dict[tuple[str, str, Place], Callable[[Place], Finding]] = {}
@@ -152,7 +153,8 @@ def _passes(
         memory.begin(programs)
         try:
             fn(**ready)
-        except TooWide:
+        except (TooWide, NoLockstep) as reason:  # in smaller passes, or programs that part
+            builder.lockstep &= isinstance(reason, TooWide)
             memory.restart()
             todo.append(some)
             continue
@@ -173,6 +175,7 @@ class _Patches:
 
     def __init__(self, memory: Memory, watcher: _Watcher, lanes: int):
         self._values = {"memory": memory, "emulator": watcher, "lanes": lanes, "widest": 1, "unused": False}
+        self._values["lockstep"] = watcher.lockstep
 
     def __enter__(self) -> None:
         builder = interpreter.interpreter_builder

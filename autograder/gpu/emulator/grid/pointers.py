@@ -78,7 +78,8 @@ class Descriptor(interpreter.TensorDescHandle):  # type: ignore[misc]
 
     def materialize_pointers(self, offsets: list[TensorHandle]) -> tuple[Pointer, np.ndarray]:
         """The pointers of the block at ``offsets``, and a mask that is False beyond the tensor's ends."""
-        if (offsets[-1].data * self.base.region.itemsize % 16).any():
+        starts = interpreter.interpreter_builder.programs.only_live(offsets[-1].data)
+        if (starts * self.base.region.itemsize % 16).any():
             raise Fallback("a block that does not start at a multiple of 16 bytes")
         return _block(self.base, offsets, self.shape, self.strides, self.block_shape, range(self.ndim))
 

@@ -34,7 +34,7 @@ _PURE = (
     *(range, len, abs, int, float, bool, tuple, isinstance, rewrite.MINIMUM, rewrite.MAXIMUM),
     interpreter.interpreter_semantic,
 )
-_LOCAL = {"STORE_FAST", "STORE_DEREF", "DELETE_FAST", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"}
+_LOCAL = {"STORE_FAST", "STORE_DEREF", "DELETE_FAST", "DELETE_DEREF", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"}
 _FOLDERS = tuple(str(Path(file).parent) for file in (triton.__file__, rewrite.__file__))
 
 

@@ -16,7 +16,8 @@ from .lanes import Lanes
 from .places import Places
 
 SEVERAL = -1  # read by more than one program
-_MOST_DUE = 1 << 20  # lanes of atomics that are put off until the end of the launch
+_MOST_DUE = 1 << 20  # lanes of atomics that are put off, where they may change places
+_MOST_SUMS = 1 << 22  # lanes of sums of floats, which are put off until the end of the launch: 16 bytes each
 
 
 class _Due(NamedTuple):
@@ -51,6 +52,7 @@ class Storage:
         self.atomics: dict[str, tuple[int, int]] = {}  # least and greatest element, by kind
         self._due: list[_Due] = []
         self._lanes = 0  # of all that were due at one time
+        self._ordered = False  # whether a sum of floats is due: its bits depend on the order of the programs
         self.begin()
 
     def begin(self) -> None:
@@ -194,11 +196,14 @@ class Storage:
         self.writer[at] = 4 * self._first + 3
         self._due.append(_Due(operation, at, values, owners))
         self._lanes += at.size
+        self._ordered |= operation is np.add and values.dtype.kind == "f"
 
-    @property
-    def many_due(self) -> bool:
-        """Whether the atomics that are due take much memory."""
-        return self._lanes > _MOST_DUE
+    def relieve(self, ranks: np.ndarray | None) -> None:
+        """Does what is due if that takes much memory, unless its order matters: then the launch gives up."""
+        if self._ordered and self._lanes > _MOST_SUMS:
+            raise Fallback("more sums of floats than can wait for their order")
+        if not self._ordered and self._lanes > _MOST_DUE:
+            self.settle(ranks)
 
     def settle(self, ranks: np.ndarray | None) -> None:
         """Does the atomics that are due, program by program in the launch's order: a sum of floats depends on it.

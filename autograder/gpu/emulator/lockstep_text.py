@@ -1,0 +1,137 @@
+"""A kernel's text, so that programs stay together where a loop or an ``if`` hangs on a number that each has of its own.
+
+``for x in range(a, b)`` and ``while`` become
+
+    _lockstep7 = interpreter_semantic.lockstep_loop(kept, used)
+    for x in _lockstep7.over(range, a, b):       # while _lockstep7.goes_on(condition):
+        if _lockstep7.moved: ...                 # some programs go on without the others' rows
+        (the body)
+        if _lockstep7.parted: ...                # programs that have ended keep what their variables held
+    if _lockstep7.moved: ...
+
+and ``if condition`` becomes
+
+    _lockstep7 = interpreter_semantic.lockstep_branch(kept, ...)
+    if _lockstep7.first(condition):
+        if _lockstep7.moved: ...
+        (the body)
+    if _lockstep7.second():
+        if _lockstep7.moved: ...
+        (the other body)
+    if _lockstep7.parted: ...
+
+`grid.lockstep` says what happens there; where all programs agree, nothing does. What leaves a loop or a function half
+way (``break``, ``continue``, ``return``) stays as it is: there programs part for good. For ``...`` stands, for each
+variable, ``if "acc" in _lockstep7.new: acc = _lockstep7.new["acc"]``. It is deleted where only some of the programs
+have it, so that reading it fails as it does in a program that does not have it.
+"""
+
+import ast
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from .liveness import BranchNames, LoopNames, Names
+
+
+class Lockstep(ast.NodeTransformer):
+    """Rewrites the loops and branches of which the names are known."""
+
+    def __init__(self, names: Names):
+        self._names = names
+
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
+        """A loop over ``interpreter_semantic.counted(range, a, b)``."""
+        self.generic_visit(node)
+        names = self._names.get(node)
+        if not isinstance(names, LoopNames) or not isinstance(node.iter, ast.Call):
+            return node
+        node.iter.func = _attribute(_name_of(node), "over")
+        return _loop(node, names)
+
+    def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
+        """A loop on a condition."""
+        self.generic_visit(node)
+        names = self._names.get(node)
+        if not isinstance(names, LoopNames):
+            return node
+        node.test = _method(_name_of(node), "goes_on", node.test)
+        return _loop(node, names)
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        """A branch."""
+        self.generic_visit(node)
+        names, it = self._names.get(node), _name_of(node)
+        if not isinstance(names, BranchNames):
+            return node
+        first = [_taken(it, "moved", names.first_used), *node.body]
+        made: list[ast.stmt] = [
+            _region(it, "lockstep_branch", names),
+            ast.If(_method(it, "first", node.test), first, []),
+        ]
+        if node.orelse:
+            second = [_taken(it, "moved", names.restored | names.second_used), *node.orelse]
+            made.append(ast.If(_method(it, "second"), second, []))
+        made.append(_merged(it, names.kept | names.first_used | names.second_used))
+        return _placed(node, made)
+
+
+def _loop(node: ast.For | ast.While, names: LoopNames) -> list[ast.stmt]:
+    it = _name_of(node)
+    node.body = [_taken(it, "moved", names.used), *node.body, _merged(it, names.kept)]
+    return _placed(node, [_region(it, "lockstep_loop", names), node, _taken(it, "moved", names.kept | names.used)])
+
+
+def _name_of(node: ast.stmt) -> str:
+    return f"_lockstep{node.lineno}_{node.col_offset}"
+
+
+def _region(it: str, kind: str, names: LoopNames | BranchNames) -> ast.stmt:
+    words = []
+    for field in dataclasses.fields(names):
+        constant: Any = tuple(sorted(getattr(names, field.name)))
+        words.append(ast.keyword(field.name, ast.Constant(constant)))
+    return ast.Assign([ast.Name(it, ast.Store())], ast.Call(_attribute("interpreter_semantic", kind), [], words))
+
+
+def _merged(it: str, names: Iterable[str]) -> ast.stmt:
+    """``if it.parted: it.merge()``, then the variables."""
+    merge = _taken(it, "parted", names)
+    merge.body.insert(0, ast.Expr(_method(it, "merge")))
+    return merge
+
+
+def _taken(it: str, when: str, names: Iterable[str]) -> ast.If:
+    """``if it.when:``, then each variable ``if "x" in it.new: x = it.new["x"]``, or ``elif "x" in it.gone: del x``."""
+    made: list[ast.stmt] = [ast.Pass()]
+    for name in sorted(names):
+        have, gone = (ast.Compare(ast.Constant(name), [ast.In()], [_attribute(it, where)]) for where in ("new", "gone"))
+        value = ast.Subscript(_attribute(it, "new"), ast.Constant(name), ast.Load())
+        drop = ast.If(gone, [ast.Delete([ast.Name(name, ast.Del())])], [])
+        made.append(ast.If(have, [ast.Assign([ast.Name(name, ast.Store())], value)], [drop]))
+    return ast.If(_attribute(it, when), made, [])
+
+
+def _attribute(it: str, name: str) -> ast.Attribute:
+    return ast.Attribute(ast.Name(it, ast.Load()), name, ast.Load())
+
+
+def _method(it: str, name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(_attribute(it, name), list(arguments), [])
+
+
+def _placed(node: ast.stmt, made: list[ast.stmt]) -> list[ast.stmt]:
+    """Gives what was made the first line of what it was made of, as its last line, too: findings name the last line."""
+    for one in made:
+        _place(one, node)
+    return made
+
+
+def _place(made: ast.AST, node: ast.stmt) -> None:
+    if made is not node and hasattr(made, "lineno"):
+        return
+    if made is not node and isinstance(made, ast.stmt | ast.expr):
+        made.lineno = made.end_lineno = node.lineno
+        made.col_offset = made.end_col_offset = node.col_offset
+    for part in ast.iter_child_nodes(made):
+        _place(part, node)
