@@ -3,9 +3,8 @@ compiler or a second run.
 """
 
 import contextlib
-import importlib.util
+import importlib
 import math
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -14,9 +13,12 @@ from types import ModuleType
 from typing import Any
 
 import torch
+from attacks.submissions import honest
 from graded_kernels.autograder.judge.closeness import compare_all, expect
 from graded_kernels.autograder.judge.records.record import Case, Exercise
 from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.runner.call.answer import Answer as Program
+from graded_kernels.autograder.runner.call.answer import Cell, load
 from graded_kernels.autograder.runner.call.arguments import results_of
 from graded_kernels.autograder.runner.call.contract import Args, as_tuple, map_tensors, parts_of
 from graded_kernels.autograder.runner.call.gradient import with_gradient
@@ -107,10 +109,10 @@ def answers_to(record: Exercise, backend: str) -> Iterator[Answer]:
             yield Answer("ours", _called(record, backend, ours), ours=True)
             if backend == "triton" and (sizes := _smaller_blocks(module)):
                 yield Answer("ours, smaller blocks", _called(record, backend, _with(sizes, module, ours)))
-    for path in sorted((ROOT / "tests/material/honest").glob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        if text.startswith(f"# exercise: {record.name}\n# backend: {backend}\n") and "torch.compile" not in text:
-            yield Answer(path.stem, _called(record, backend, getattr(_loaded(path), record.name)))
+    for one in honest().values():
+        if (one.exercise, one.backend) == (record.name, backend) and "torch.compile" not in one.source:
+            function = load(Program(record.name, (Cell(one.name, one.source),)))
+            yield Answer(one.name, _called(record, backend, function))
     if backend == "torch":
         if record.peer:
             yield Answer("PyTorch's own", _called(record, backend, record.peer), theirs=True)
@@ -162,12 +164,3 @@ def _with(sizes: dict[str, int], module: ModuleType, function: Callable[..., Any
             vars(module).update(before)
 
     return smaller
-
-
-def _loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"honest_{path.stem}", path)
-    assert spec
-    assert spec.loader
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # where a dataclass looks for it
-    spec.loader.exec_module(module)
-    return module

@@ -2,6 +2,8 @@
 
 An attack is a file in `cases/`, or a row in `rows/`: one function, whose file's first lines say what becomes of it
 (`kind`). Comments above a row, or at the top of its file for all rows, say what it should get.
+
+An honest submission is a cell of a file in `honest/`: a program, with what it uses of the file's head.
 """
 
 import ast
@@ -14,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 CASES, ROWS, PARTS = (Path(__file__).parent / name for name in ("cases", "rows", "parts"))
 HONEST = ROOT / "tests/material/honest"
 _FIELD = re.compile(r"^# (exercise|backend|expect|trouble|limits|weak|slow|kind): (.*)$", re.M)
+_CELL = re.compile(r"^# %% (\w+)\n", re.M)
 _INCLUDE = re.compile(r"^# include: (\w+)$", re.M)
 _DECOY = "@triton.jit\ndef decoy_{0}(x_ptr, BLOCK: tl.constexpr):\n    tl.load(x_ptr)\n\n\n"
 LONG = {
@@ -66,7 +69,7 @@ def attacks() -> dict[str, Submission]:
 
 def honest() -> dict[str, Submission]:
     """Every honest submission by its name."""
-    return {submission.name: submission for submission in _files(HONEST)}
+    return {cell.name: cell for path in sorted(HONEST.glob("*.py")) for cell in _cells(path)}
 
 
 def _files(folder: Path) -> list[Submission]:
@@ -76,6 +79,27 @@ def _files(folder: Path) -> list[Submission]:
 def _file(name: str, text: str) -> Submission:
     what = ast.get_docstring(ast.parse(text)) or ""
     return Submission(name, what, _complete(text), **dict(_FIELD.findall(text)))
+
+
+def _cells(path: Path) -> list[Submission]:
+    """A submission for each cell ``# %% name``, with what it uses of the file's head and does not define itself."""
+    head, *cells = _CELL.split(path.read_text())
+    shared, found = dict(_FIELD.findall(head)), []
+    for name, text in zip(cells[::2], cells[1::2], strict=True):
+        fields, program = shared | dict(_FIELD.findall(text)), ast.parse(text)
+        names = {fields["exercise"]} | _names(program)
+        used = _used(names, set.union(*map(_bound, program.body)), ast.parse(head).body, head.splitlines())
+        lines, begin = text.splitlines(), _begin(program)
+        source = "\n".join([*lines[:begin], *used, *lines[begin:]])
+        found.append(Submission(name, ast.get_docstring(program), source, **fields))
+    return found
+
+
+def _begin(program: ast.Module) -> int:
+    """The number of lines that have to stand first: the docstring, and imports from ``__future__``."""
+    docstring, *body = program.body
+    future = [s for s in body if isinstance(s, ast.ImportFrom) and s.module == "__future__"]
+    return (future or [docstring])[-1].end_lineno
 
 
 def _rows(path: Path) -> list[Submission]:
@@ -92,7 +116,7 @@ def _rows(path: Path) -> list[Submission]:
             signature = lines[node.lineno - 1].removeprefix(f"def {node.name}")
             function = f"def {FUNCTIONS.get(kind, fields['exercise'])}{signature}\n{body}"
             program = AROUND[kind].format(function=function, body=dedent(body) if kind == "loading" else body)
-            used = "\n\n\n".join(_used(node, statements, lines))
+            used = "\n\n\n".join(_used(_names(node), {node.name}, statements, lines))
             found.append(Submission(node.name, ast.get_docstring(node), _complete(f"{used}\n\n\n{program}"), **fields))
     return found
 
@@ -104,10 +128,12 @@ def _comments_above(lines: list[str], node: ast.stmt) -> dict[str, str]:
     return dict(_FIELD.findall("\n".join(lines[first:last])))
 
 
-def _used(row: ast.stmt, statements: list[ast.stmt], lines: list[str]) -> list[str]:
-    """The imports, constants, functions and classes of the file that the row needs, in the file's order."""
-    names, used = _names(row), set()
-    while more := {s for s in statements if s is not row and s not in used and names & _bound(s)}:
+def _used(names: set[str], bound: set[str], statements: list[ast.stmt], lines: list[str]) -> list[str]:
+    """The texts of the statements that bind one of the names, or one that those need, in their order: imports,
+    constants, functions and classes. bound: names that need nothing.
+    """
+    names, used = set(names), set()
+    while more := {s for s in statements if s not in used and names & _bound(s) - bound}:
         used |= more
         names |= set.union(*map(_names, more))
     return [_text(s, names, lines) for s in statements if s in used]
@@ -123,7 +149,7 @@ def _bound(statement: ast.stmt) -> set[str]:
         return {alias.asname or alias.name.split(".")[0] for alias in statement.names}
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
-    return {target.id for target in statement.targets}
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
 
 def _text(statement: ast.stmt, names: set[str], lines: list[str]) -> str:
