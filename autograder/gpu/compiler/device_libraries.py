@@ -49,9 +49,10 @@ def share() -> None:
     be read, or Triton is another version, nothing changes.
     """
     import triton
-    from triton._C.libtriton import ir
     from triton.backends.amd import compiler as amd
     from triton.backends.nvidia import compiler as nvidia
+
+    from ..borrowed import compiler_ir as ir
 
     if triton.__version__ not in VERSIONS or isinstance(amd.llvm, SmallLibrary):
         return
@@ -71,7 +72,8 @@ def share() -> None:
 
 def _cut(library: str, functions: set[str], context: Any) -> str:
     """LLVM's text of these functions and of what they need. LLVM makes it: it links only what a module declares."""
-    from triton._C.libtriton import ir, llvm
+    from ..borrowed import compiler_ir as ir
+    from ..borrowed import llvm
 
     declared = "\n".join(f"llvm.func @{name}(f32) -> f32" for name in sorted(functions))
     with open(os.memfd_create("declared", os.MFD_CLOEXEC), "w") as file:  # out of reach of any child

@@ -102,8 +102,9 @@ def _parameters(function: FunctionType) -> list[Any]:
 
 def _specialise(function: FunctionType, parameter: Any, value: object) -> tuple[str, bool]:
     """The type of an argument and whether it is known to be divisible by 16, by what Triton's launcher calls."""
-    from triton._C.libtriton import native_specialize_impl
     from triton.backends.compiler import BaseBackend
+
+    from ..borrowed import native_specialize_impl
 
     specialise, align = not parameter.do_not_specialize, not parameter.do_not_specialize_on_alignment
     declared = parameter.annotation_type

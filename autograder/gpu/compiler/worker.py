@@ -158,7 +158,7 @@ def _context(backend: str) -> Any:
     """Returns the context of all kernels that this process compiles for GPUs of one backend. Loading MLIR's dialects
     for each of them adds 3 to 12 % to the compiler's time.
     """
-    from triton._C.libtriton import ir
+    from ..borrowed import compiler_ir as ir
 
     return ir.context()
 
@@ -168,7 +168,8 @@ def compile_job(job: Json, source: Any, backend: Any, options: Any) -> Json:
     front end makes, or what there is to know of the machine code. Raises what Triton raises, and Unreadable.
     """
     from triton import knobs
-    from triton._C.libtriton import ir
+
+    from ..borrowed import compiler_ir as ir
 
     context, log = _context(job["backend"]), io.StringIO()
     stages: dict[str, Callable[..., Any]] = {}

@@ -20,6 +20,12 @@ import torch
 from torch.overrides import TorchFunctionMode
 from triton.runtime.interpreter import InterpretedFunction
 
+from ..borrowed import (
+    DisableTorchFunction,
+    len_torch_function_stack,
+    pop_torch_function_stack,
+    push_on_torch_function_stack,
+)
 from ..emulator import EmulatorError
 from . import dynamo
 from .placement import GPU, is_cuda, on_gpu, place, tensors
@@ -61,8 +67,8 @@ class Compiler:
         """Has TorchInductor find the GPU, launch kernels in the interpreter, and write its files to a folder of its
         own, for as long as a GPU is simulated.
         """
-        from torch._inductor import compile_fx, config
-        from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+        from ..borrowed import CachingAutotuner, compile_fx
+        from ..borrowed import inductor_config as config
 
         if not self.generates:
             self.generates = True
@@ -107,9 +113,8 @@ class Compiler:
 
     def _on_gpu(self, graph: torch.fx.GraphModule, inputs: list[Any], **options: Any) -> Any:
         """TorchInductor's compilation of a graph of operators, forward or backward, after it was put on the GPU."""
-        from torch._functorch.aot_autograd import make_boxed_func
-        from torch._inductor import debug
-        from torch._inductor.compile_fx import compile_fx_inner
+        from ..borrowed import compile_fx_inner, make_boxed_func
+        from ..borrowed import inductor_debug as debug
 
         traces: dict[str, list[str]] = {}
         with _generating(), patch.object(debug, "_inductor_kernel_stack_trace", traces, create=True):
@@ -181,7 +186,7 @@ def _launched(tuner: Any, *args: Any, stream: object, benchmark_run: bool = Fals
     """Stands for `CachingAutotuner.run`: a launch in the first of the kernel's configurations. Of a kernel that the
     program wrote TorchInductor has a copy; the program's own is launched.
     """
-    from torch._inductor.runtime.triton_heuristics import GridExpr
+    from ..borrowed import GridExpr
 
     config, kernel = tuner.configs[0], _own(tuner.fn) if tuner.custom_kernel else tuner.fn
     fixed = {parameter.name for parameter in kernel.params if parameter.is_constexpr}
@@ -197,7 +202,7 @@ def _launched(tuner: Any, *args: Any, stream: object, benchmark_run: bool = Fals
 
 def _number_of_host(given: Any) -> Any:
     """A tensor without dimensions may be on the host, and an operator on the GPU is given its value."""
-    with torch._C.DisableTorchFunction():
+    with DisableTorchFunction():
         if isinstance(given, torch.Tensor) and not given.dim() and not on_gpu(given):
             return place(given.clone(), True)
     return given
@@ -205,7 +210,7 @@ def _number_of_host(given: Any) -> Any:
 
 def _own(copy: Any) -> Any:
     """The program's kernel of which this is a copy."""
-    from torch._higher_order_ops.triton_kernel_wrap import kernel_side_table
+    from ..borrowed import kernel_side_table
 
     kernel: Any
     for kernel in kernel_side_table.id_to_kernel.values():
@@ -219,8 +224,7 @@ def _own(copy: Any) -> Any:
 @contextlib.contextmanager
 def _faked_on_cpu() -> Iterator[None]:
     """Has autograd trace with fake tensors on the CPU, inputs included: its engine would look for a GPU, in vain."""
-    from torch._guards import TracingContext
-    from torch._subclasses.fake_tensor import FakeTensorConverter
+    from ..borrowed import FakeTensorConverter, TracingContext
 
     mode = TracingContext.get().fake_mode
     with patch.object(mode, "fake_tensor_converter", FakeTensorConverter()), dynamo.faked_on_cpu():
@@ -232,7 +236,7 @@ def _found_gpu() -> Iterator[None]:
     """PyTorch's compiler asks `torch.cuda` as it is now. Where it was imported before the GPU was simulated it holds
     the functions of then, and what they said.
     """
-    from torch._dynamo.device_interface import CudaInterface
+    from ..borrowed import CudaInterface
 
     held = [name for name, value in vars(CudaInterface).items() if isinstance(value, staticmethod)]
     with contextlib.ExitStack() as stack:
@@ -246,13 +250,11 @@ def _found_gpu() -> Iterator[None]:
 
 def _forget_devices() -> None:
     """Empties what PyTorch keeps of devices and of whether Triton works on them."""
-    from torch._dynamo import device_interface
-    from torch._inductor.runtime.hints import DeviceProperties
-    from torch.utils import _triton
+    from ..borrowed import DeviceProperties, device_interface, utils_triton
 
     device_interface.caching_worker_device_properties.pop("cuda", None)
     DeviceProperties.create.cache_clear()
-    for function in vars(_triton).values():
+    for function in vars(utils_triton).values():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
 
@@ -260,19 +262,16 @@ def _forget_devices() -> None:
 @contextlib.contextmanager
 def _generating() -> Iterator[None]:
     """What TorchInductor finds: a GPU with CUDA, and no cache of earlier programs."""
-    from torch._inductor import config
-    from torch._inductor.runtime import triton_helpers
-    from torch._subclasses import fake_tensor
-    from torch.utils._python_dispatch import _disable_current_modes
-
-    normal = fake_tensor.FakeTensor._normalize_fake_device
+    from ..borrowed import disable_current_modes, fake_tensor, triton_helpers
+    from ..borrowed import inductor_config as config
+    from ..borrowed import normalize_fake_device as normal
 
     def indexed(device: torch.device) -> torch.device:
         return GPU if device.type == "cuda" else normal(device)
 
     settings = {"force_disable_caches": True, "shape_padding": False}
     with (
-        _disable_current_modes(),
+        disable_current_modes(),
         _without_function_modes(),
         config.patch({**settings, "trace.provenance_tracking_level": 1}),
         patch.object(triton_helpers, "set_driver_to_gpu", lambda: None),
@@ -285,18 +284,18 @@ def _generating() -> Iterator[None]:
 def _without_function_modes() -> Iterator[None]:
     """Takes the function modes away: Dynamo would trace through them."""
     modes: list[TorchFunctionMode] = []
-    while torch._C._len_torch_function_stack():
-        modes.append(torch._C._pop_torch_function_stack())
+    while len_torch_function_stack():
+        modes.append(pop_torch_function_stack())
     try:
         yield
     finally:
         for mode in reversed(modes):
-            torch._C._push_on_torch_function_stack(mode)
+            push_on_torch_function_stack(mode)
 
 
 def _put_on_gpu(value: Any) -> Any:
     """Fake tensors as fake tensors on the GPU, in nested lists and tuples."""
-    from torch._subclasses import fake_tensor
+    from ..borrowed import fake_tensor
 
     if isinstance(value, fake_tensor.FakeTensor):
         mode = value.fake_mode

@@ -12,9 +12,8 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._device import DeviceContext
 
+from ..borrowed import DeviceContext, DisableTorchFunction, FakeTensor
 from . import placement
 from .placement import GPU, tensors
 from .streams import Event, Stream
@@ -30,10 +29,11 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
     """Has Dynamo trace the program's functions. begin: called before. failed: told of one that cannot be compiled, and
     why; it is called as it is. Dynamo does not see the modes that simulate the GPU, through which it would trace.
     """
-    from torch._C._dynamo.guards import RootGuardManager
-    from torch._dynamo import config, convert_frame, reset, utils
-    from torch._dynamo.exc import TorchRuntimeError, Unsupported
-    from torch._dynamo.variables import builder
+    from ..borrowed import RootGuardManager, TorchRuntimeError, Unsupported, convert_frame
+    from ..borrowed import dynamo_builder as builder
+    from ..borrowed import dynamo_config as config
+    from ..borrowed import dynamo_reset as reset
+    from ..borrowed import dynamo_utils as utils
 
     convert: Callable[..., Any] = convert_frame.CatchErrorsWrapper.__call__
     set_modes: Callable[[list[Any]], None] = utils.set_torch_function_mode_stack
@@ -97,7 +97,7 @@ def _told_of_a_gpu() -> Iterator[None]:
     """Fake tensors are on the CPU, and a function is told that all is on the GPU. For one that differentiates: the
     engine of autograd looks for the GPU that a fake tensor is on.
     """
-    from torch._dynamo.variables.tensor import TensorVariable
+    from ..borrowed import TensorVariable
 
     known: Callable[..., dict[str, Any]] = TensorVariable.specialize
 
@@ -111,7 +111,7 @@ def _told_of_a_gpu() -> Iterator[None]:
 @contextlib.contextmanager
 def faked_on_cpu() -> Iterator[None]:
     """Fake tensors that are made in the block are on the CPU, not on the GPU."""
-    normal: Callable[..., torch.device] = FakeTensor._normalize_fake_device
+    from ..borrowed import normalize_fake_device as normal
 
     def on_cpu(device: torch.device) -> torch.device:
         return _CPU if device.type == "cuda" else normal(device)
@@ -148,7 +148,7 @@ def on_gpu(graph: torch.fx.GraphModule, inputs: list[Any]) -> bool:
     """Whether a graph of Dynamo's computes on the GPU. Raises RuntimeError where it does so on the host, too."""
     fakes = [tensor for node in graph.graph.nodes for tensor in tensors(node.meta.get("example_value"))]
     named = [one for node in graph.graph.nodes for one in (node.target, *node.args, *node.kwargs.values())]
-    with torch._C.DisableTorchFunction():  # a subclass that wraps tensors has a device, and no storage
+    with DisableTorchFunction():  # a subclass that wraps tensors has a device, and no storage
         there = [placement.on_gpu(tensor) or tensor.is_cuda for tensor in tensors(inputs)]
         numbers = [not tensor.dim() for tensor in tensors(inputs)]
     computes = any(there) or "cuda" in _devices(fakes)

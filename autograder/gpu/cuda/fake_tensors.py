@@ -14,8 +14,8 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch._subclasses import fake_tensor, meta_utils
 
+from ..borrowed import DisableTorchFunction, fake_tensor, meta_utils
 from .placement import GPU, on_gpu
 
 _TABLE = "_ZN3c104impl26device_guard_impl_registryE"
@@ -36,7 +36,7 @@ def on_the_gpu() -> Iterator[None]:
 
     def describe(describer: Any, tensor: torch.Tensor, **options: Any) -> Any:
         found = described(describer, tensor, **options)
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             there = type(tensor) in (torch.Tensor, torch.nn.Parameter) and on_gpu(tensor)
         return replace(found, device=GPU) if there else found
 

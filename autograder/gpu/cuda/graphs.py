@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
 import torch
-from torch.utils._pytree import tree_map_only
 
 from ..aten import ALLOCATE, base
+from ..borrowed import schema, tree_map_only
 
 _FORBIDDEN = "CUDA error: operation not permitted when stream is capturing"
 _Step = Callable[[], object]
@@ -96,7 +96,7 @@ def operator(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     Raises:
         RuntimeError: the host waits for its result, or the shape of its result is known only then.
     """
-    name, returns = base(func._schema.name), [one.alias_info for one in func._schema.returns]
+    name, returns = base(schema(func).name), [one.alias_info for one in schema(func).returns]
     views = bool(returns) and all(alias is not None and not alias.is_write for alias in returns)
     if name in ALLOCATE or views:
         return func(*args, **kwargs)
@@ -135,7 +135,7 @@ def _uninitialised(tensor: torch.Tensor) -> torch.Tensor:
 
 def _argument(func: Any, alias: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The argument that a result is."""
-    for position, argument in enumerate(func._schema.arguments):
+    for position, argument in enumerate(schema(func).arguments):
         if argument.alias_info is not None and argument.alias_info.before_set & alias.before_set:
             return kwargs[argument.name] if argument.name in kwargs else args[position]
     return None

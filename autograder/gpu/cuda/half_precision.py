@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..aten import GRADIENTS, POINTWISE, base
+from ..borrowed import index_put_impl, schema
 
 HALF = frozenset({torch.float16, torch.bfloat16})
 _aten = torch.ops.aten
@@ -19,7 +20,7 @@ IN_FLOAT32: dict[Any, tuple[int | None, ...]] = {
     _aten.embedding_dense_backward.default: (0,),
     _aten.index_put.default: (0,),
     _aten.index_put_.default: (0,),
-    _aten._index_put_impl_.default: (0,),
+    index_put_impl.default: (0,),
     _aten.nll_loss_forward.default: (0, 0),
     _aten.nll_loss2d_forward.default: (0, 0),
     _aten.native_layer_norm.default: (0, None, None),  # it adds well, but rounds mean and deviation for its gradient
@@ -52,7 +53,7 @@ def needs_float32(func: Any, given: list[torch.Tensor]) -> bool:
 def in_float32(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The operator computed in float32, its results rounded once."""
     result = func(*wide(args), **wide(kwargs))
-    if func._schema.is_mutable:
+    if schema(func).is_mutable:
         return args[0].copy_(result)
     results = result if isinstance(result, tuple) else (result,)
     pairs = zip(results, IN_FLOAT32[func], strict=True)
@@ -62,7 +63,7 @@ def in_float32(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def unlike_gpu(func: Any, given: list[torch.Tensor]) -> str:
     """The operator's name, if it computes in half precision on the CPU and nobody has compared it with a GPU; or ""."""
-    name = base(func._schema.name)
+    name = base(schema(func).name)
     if func in IN_FLOAT32 or name in AS_ON_GPU or not any(tensor.dtype in HALF for tensor in given):
         return ""
     return f"aten.{name}"

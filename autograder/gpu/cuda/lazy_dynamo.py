@@ -3,7 +3,7 @@
 import sys
 from typing import Any, TypeVar
 
-from torch.utils._python_dispatch import TorchDispatchMode
+from ..borrowed import TorchDispatchMode
 
 Mode = TypeVar("Mode", bound=TorchDispatchMode)
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.library import _scoped_library
 
+from ..borrowed import scoped_library
 from .placement import on_gpu
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -19,7 +19,7 @@ _HALF = (torch.float16, torch.bfloat16)
 @contextlib.contextmanager
 def simulated() -> Iterator[None]:
     """Adds `mm`, `bmm`, `addmm` and `baddbmm` with ``out_dtype`` for tensors on the simulated GPU."""
-    with _scoped_library("aten", "IMPL") as library:
+    with scoped_library("aten", "IMPL") as library:
         for name in ("mm", "bmm", "addmm", "baddbmm"):
             function = _with_addend(name) if "add" in name else _of_factors(name)
             library.impl(f"{name}.dtype", function, "CPU")

@@ -5,10 +5,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch._library.custom_ops import OPDEFS
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from ..borrowed import (
+    FAKE,
+    OPDEFS,
+    DisableTorchFunction,
+    TorchDispatchMode,
+    function_on_cuda,
+    get_dispatch_mode,
+    len_torch_function_stack,
+    schema,
+)
 from . import allocations, graphs, half_precision, registered
 from .lazy_dynamo import lazily
 
@@ -84,7 +92,7 @@ def tensors(value: object) -> Iterator[torch.Tensor]:
 
 def tracing() -> bool:
     """Whether fake tensors are being computed with, which know of devices by themselves."""
-    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+    return get_dispatch_mode(FAKE) is not None
 
 
 class Move(torch.autograd.Function):
@@ -103,7 +111,7 @@ class Move(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
         """The gradient, copied to the device that the tensor came from."""
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             return place(gradient.clone(), not ctx.gpu), None
 
 
@@ -138,9 +146,9 @@ class Placement(TorchDispatchMode):
             return NotImplemented  # the class computes with what it wraps, which comes here
         written = _in_python(func, [args, kwargs])
         if written:
-            with self, contextlib.nullcontext() if torch._C._len_torch_function_stack() else self.calls:
+            with self, contextlib.nullcontext() if len_torch_function_stack() else self.calls:
                 return written(*args, **kwargs)
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             if is_cuda(kwargs.get("device")):  # an operator called as such, which no function mode sees
                 made = func(*args, **kwargs | {"device": torch.device("cpu")})
                 for tensor in tensors(made):
@@ -171,13 +179,13 @@ def _in_python(func: Any, given: object) -> Callable[..., Any] | None:
     """The function that a program registered for the operator, where it is called with tensors on the GPU:
     with `torch.library.custom_op`, or with `torch.library.Library.impl` for the dispatch key "CUDA".
     """
-    made, function = OPDEFS.get(func._schema.name), registered.of(func)
+    made, function = OPDEFS.get(schema(func).name), registered.of(func)
     if made is None and function is None:
         return None
-    with torch._C.DisableTorchFunction():
+    with DisableTorchFunction():
         real = [one for one in tensors(given) if type(one) in (torch.Tensor, torch.nn.Parameter)]  # not the compiler's
         if not any(map(on_gpu, real)):
             return None
     if function is None and made is not None:
-        function = made._backend_fns.get("cuda") or made._backend_fns.get(None)
+        function = function_on_cuda(made)
     return function

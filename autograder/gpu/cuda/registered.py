@@ -6,13 +6,14 @@ Its tensors lie on the CPU, where PyTorch would not call it: `placement` does.
 from collections.abc import Callable
 from typing import Any
 
-from torch._library import triton
 from torch.library import Library
+
+from ..borrowed import library_destroy, library_triton
 
 _Function = Callable[..., Any]
 _functions: dict[str, list[tuple[Library, _Function]]] = {}
 _register: _Function = Library.impl
-_destroy: _Function = Library._destroy
+_destroy: _Function = library_destroy
 
 
 def of(operator: Any) -> _Function | None:
@@ -41,9 +42,9 @@ def replacements(tracing: Callable[[], bool]) -> list[tuple[Any, str, Any]]:
     """What has the attribute, its name, and what it becomes. tracing: whether a compiler traces now, for which
     alone `torch.library.wrap_triton` makes an operator of a kernel.
     """
-    wraps: Callable[[], bool] = triton.is_wrap_triton_enabled
+    wraps: Callable[[], bool] = library_triton.is_wrap_triton_enabled
     return [
         (Library, "impl", _registered),
         (Library, "_destroy", _destroyed),
-        (triton, "is_wrap_triton_enabled", lambda: tracing() and wraps()),
+        (library_triton, "is_wrap_triton_enabled", lambda: tracing() and wraps()),
     ]

@@ -10,11 +10,19 @@ import torch
 import triton
 import triton.testing
 from torch.autograd.function import BackwardCFunction
-from torch.utils.data._utils import pin_memory
-from triton._C.libtriton import nvidia
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
+from ..borrowed import (
+    DisableTorchFunction,
+    compiled_guards,
+    len_torch_function_stack,
+    libtriton_nvidia,
+    package_registry,
+    pin_memory,
+    pin_memory_loop,
+    torch_C,
+)
 from . import (
     allocations,
     cublas,
@@ -88,14 +96,14 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     for name, value in runtime.replacements(gpu).items():  # also where it is defined: some import it from there
         owners = [owner for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random) if hasattr(owner, name)]
         found += [(owner, name, value) for owner in owners or [torch.cuda]]
-    found += [(torch._C, name, value) for name, value in runtime.accelerator(gpu).items()]
+    found += [(torch_C, name, value) for name, value in runtime.accelerator(gpu).items()]
 
     def graphed(*args: object, **kwargs: object) -> NoReturn:
         refuse("`make_graphed_callables` is not simulated; capture with `torch.cuda.graph`, or call the function.")
 
     found.append((torch.cuda, "CUDAGraph", type("CUDAGraph", (graphs.CUDAGraph,), {"refuse": staticmethod(refuse)})))
     found.append((torch.cuda, "make_graphed_callables", graphed))
-    found.append((torch._C, "_host_emptyCache", runtime.nothing))  # which `torch.cuda.graph` calls
+    found.append((torch_C, "_host_emptyCache", runtime.nothing))  # which `torch.cuda.graph` calls
 
     def compiled(*args: object, **kwargs: object) -> NoReturn:
         refuse("CUDA C++ is compiled for a GPU: leave it to one.")
@@ -110,17 +118,15 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     # PyTorch looks at the stream's type before it asks a mode.
     found.append((torch.Tensor, "record_stream", runtime.nothing))
     # TorchInductor's code calls these two.
-    found.append((torch._C, "_cuda_getCurrentRawStream", lambda device: streams.current().cuda_stream))
-    found.append((torch._C._dynamo.guards, "_empty_strided_cuda", runtime.empty_strided))
+    found.append((torch_C, "_cuda_getCurrentRawStream", lambda device: streams.current().cuda_stream))
+    found.append((compiled_guards, "_empty_strided_cuda", runtime.empty_strided))
     found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
     # What `torch.serialization.register_package` adds to, before PyTorch's own entry for CUDA.
-    found.append(
-        (torch.serialization, "_package_registry", [(0, tag, restore), *torch.serialization._package_registry])
-    )
+    found.append((torch.serialization, "_package_registry", [(0, tag, restore), *package_registry]))
     for name in ("apply", "apply_boxed"):  # the second is PyTorch 2.13's, for what it compiled
         if apply := vars(BackwardCFunction).get(name):
             found.append((BackwardCFunction, name, _with_calls(calls, apply)))
-    found.append((pin_memory, "_pin_memory_loop", _in_thread(pin_memory._pin_memory_loop)))
+    found.append((pin_memory, "_pin_memory_loop", _in_thread(pin_memory_loop)))
     return found + _autocast()
 
 
@@ -128,11 +134,11 @@ def _with_calls(calls: DeviceCalls, apply: Callable[..., Any]) -> Callable[..., 
     """``apply`` of a custom backward, under ``calls``: PyTorch runs it where no mode is active."""
 
     def applied(self: Any, *args: Any) -> Any:
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             if any(on_gpu(tensor) for tensor in tensors(args)):
                 for tensor in tensors(args):  # PyTorch's own zeros for a result that was not used, say
                     place(tensor, True)
-        if torch._C._len_torch_function_stack():
+        if len_torch_function_stack():
             return apply(self, *args)
         with calls:
             return apply(self, *args)
@@ -217,7 +223,7 @@ def _triton(gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replace
 
     return [
         (triton.runtime.driver, "_active", Driver(gpu)),
-        (nvidia.cublas, "CublasLt", cublas.CublasLt),
+        (libtriton_nvidia.cublas, "CublasLt", cublas.CublasLt),
         (triton.testing, "do_bench", once),
         (triton.testing, "do_bench_cudagraph", once),
         (InterpretedFunction, "run", launched),

@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._device import _device_constructors
 
 from ..aten import ALLOCATE, base
+from ..borrowed import device_constructors
 from . import graphs
 from .autocast import widened
 from .placement import GPU, Move, is_cuda, on_gpu, place, tensors, tracing
@@ -25,7 +25,7 @@ class DeviceCalls(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.default = False
-        self._makers: set[_Function] = _device_constructors()
+        self._makers: set[_Function] = device_constructors()
 
     def __torch_function__(
         self, func: _Function, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

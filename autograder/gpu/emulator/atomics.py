@@ -4,9 +4,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import triton.language as tl
-from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
+from ..borrowed import atomic_cas, atomic_rmw, ir
 from . import arithmetic, offsets, poison
 from .coverage import Coverage
 from .findings import not_emulated
@@ -15,9 +15,9 @@ from .integers import Integers
 
 Mask: TypeAlias = "TensorHandle | np.ndarray | None"  # block pointers and descriptors make plain arrays
 
-_SEMANTICS = interpreter._ir.MEM_SEMANTIC
-SCOPE_CTA = interpreter._ir.MEM_SYNC_SCOPE.CTA
-_RMW = interpreter._ir.ATOMIC_OP
+_SEMANTICS = ir.MEM_SEMANTIC
+SCOPE_CTA = ir.MEM_SYNC_SCOPE.CTA
+_RMW = ir.ATOMIC_OP
 _UNSIGNED = {"MIN": _RMW.UMIN, "MAX": _RMW.UMAX}
 
 
@@ -50,7 +50,7 @@ class Atomics(Integers):
         def perform(real: np.ndarray, lanes: np.ndarray) -> Any:
             if val.dtype.scalar == tl.bfloat16:
                 return _add_bf16(real, val.data, lanes)
-            return interpreter._interpreter.atomic_rmw(
+            return atomic_rmw(
                 self.ir_rmw_op_to_interpreter_rmw_op[rmwOp],
                 real,
                 np.ascontiguousarray(val.data),
@@ -69,7 +69,7 @@ class Atomics(Integers):
         self, ptr: TensorHandle, cmp: TensorHandle, val: TensorHandle, sem: Any, scope: Any
     ) -> TensorHandle:
         def perform(real: np.ndarray, lanes: np.ndarray) -> Any:
-            return interpreter._interpreter.atomic_cas(real, cmp.data, val.data, self.ir_sem_to_interpreter_sem[sem])
+            return atomic_cas(real, cmp.data, val.data, self.ir_sem_to_interpreter_sem[sem])
 
         self.access.ordered = True
         self.emulator.loose("atomic")

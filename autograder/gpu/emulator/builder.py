@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import triton.language as tl
-from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
+from ..borrowed import ir
 from . import arithmetic, assembly, claims, elementwise, float8, libdevice, messages, offsets, poison, scaled
 from .atomics import Atomics, Mask, mask_of
 from .findings import here
@@ -127,7 +127,7 @@ class StrictBuilder(Atomics):
     def create_fp_to_fp(self, src: TensorHandle, dst_type: tl.dtype, rounding_mode: Any) -> TensorHandle:
         if self._is_foreign(src.dtype, dst_type):
             return super().create_fp_to_fp(src, dst_type, rounding_mode)
-        to_zero = rounding_mode == interpreter._ir.ROUNDING_MODE.RTZ
+        to_zero = rounding_mode == ir.ROUNDING_MODE.RTZ
         return TensorHandle(cast(wide(src), dst_type.scalar, to_zero), dst_type.scalar)
 
     def _is_foreign(self, *types: tl.dtype) -> bool:
@@ -172,7 +172,7 @@ class StrictBuilder(Atomics):
         return self.binary_op(lhs, rhs, np.fmax)
 
     def create_clampf(self, arg: TensorHandle, lo: TensorHandle, hi: TensorHandle, propagate_nans: Any) -> TensorHandle:
-        drops_nan = propagate_nans == interpreter._ir.PROPAGATE_NAN.NONE
+        drops_nan = propagate_nans == ir.PROPAGATE_NAN.NONE
         low, high = (np.fmax, np.fmin) if drops_nan else (np.maximum, np.minimum)
         return self.binary_op(self.binary_op(arg, lo, low), hi, high)
 
@@ -227,9 +227,9 @@ class StrictBuilder(Atomics):
     ) -> TensorHandle:
         if self._is_foreign(a.dtype, b.dtype):
             return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
-        if a.dtype.scalar == tl.float32 and input_precision == interpreter._ir.INPUT_PRECISION.TF32x3:
+        if a.dtype.scalar == tl.float32 and input_precision == ir.INPUT_PRECISION.TF32x3:
             return rounded(arithmetic.product_tf32x3(a.data, b.data) + d.data, d.dtype.scalar)
-        if a.dtype.scalar == tl.float32 and input_precision == interpreter._ir.INPUT_PRECISION.TF32:
+        if a.dtype.scalar == tl.float32 and input_precision == ir.INPUT_PRECISION.TF32:
             self.emulator.loose("dot")
             self.emulator.notice("tf32", messages.tf32)
             return rounded(arithmetic.product_tf32(a.data, b.data) + d.data, d.dtype.scalar)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..borrowed import DisableTorchFunction
 from . import messages, poison
 from .access import Access
 from .coverage import Coverage
@@ -244,7 +245,7 @@ class Emulator:
         if self.observer is None:
             execute(self, *call)
         else:
-            with torch._C.DisableTorchFunction():
+            with DisableTorchFunction():
                 self._observed(self.observer, call)
 
     def _observed(self, observer: Observer, call: Call) -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import triton.language as tl
-from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
+from ..borrowed import get_np_dtype
 from . import arithmetic, float8
 
-_original_numpy_type = interpreter._get_np_dtype
+_original_numpy_type = get_np_dtype
 _numpy_types: dict[str, np.dtype[Any]] = {}
 
 

@@ -18,6 +18,7 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import interpreter
 
+from ..borrowed import patch_lang_core, patch_lang_tensor
 from . import claims, counters, dialect, elementwise
 
 _ABSENT = object()
@@ -63,8 +64,8 @@ def changes() -> list[Change]:
     for lang in (tl, tl.core):
         _patch_builtins(lang, scope)
         _patch_builtins(lang.tensor, scope)
-        interpreter._patch_lang_tensor(lang.tensor, scope)
-        interpreter._patch_lang_core(lang, scope)
+        patch_lang_tensor(lang.tensor, scope)
+        patch_lang_core(lang, scope)
         scope.set_attr(lang, "static_assert", dialect.static_assert)
         scope.set_attr(lang, "static_print", dialect.static_print)
         scope.set_attr(lang, "range", counters.span)

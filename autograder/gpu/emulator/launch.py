@@ -13,13 +13,15 @@ import triton.language as tl
 from triton.backends.amd.compiler import HIPOptions
 from triton.backends.nvidia.compiler import CUDAOptions
 from triton.runtime import interpreter
-from triton.runtime.jit import TensorWrapper, _normalize_ty, mangle_type
+from triton.runtime.jit import TensorWrapper, mangle_type
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from ..borrowed import DisableTorchFunction, implicit_cvt, normalize_ty, on_host, restore_on_device
 from . import advice, offsets
 from .access import Access
 from .findings import EmulatorError, Finding, here, place_of
 from .grid import run
+from .handles import numpy_type
 from .memory import Region
 
 
@@ -102,7 +104,7 @@ def scalar(value: Any, annotation: str) -> tl.tensor:
     dtype = _type(_scalar_type(value, annotation))
     if dtype == tl.bfloat16:
         return tl.tensor(builder.create_fp_trunc(builder.get_fp32(value), dtype), dtype)
-    data = np.array([value]).astype(interpreter._get_np_dtype(dtype))
+    data = np.array([value]).astype(numpy_type(dtype))
     # A 1 is a constant of the compiled kernel, as the stride of contiguous rows is.
     varies = dtype.is_int() and value != 1
     return tl.tensor(offsets.mark(interpreter.TensorHandle(data, dtype), offsets.SIZE if varies else 0), dtype)
@@ -132,7 +134,7 @@ class Arguments:
             parts = [self.convert(f"{name}[{i}]", part) for i, part in enumerate(value)]
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         if isinstance(value, TensorDescriptor):
-            converted = interpreter._implicit_cvt(value)
+            converted = implicit_cvt(value)
             region = self._region(name, value.base)
             converted.handle.base.data = np.array([region.virtual], dtype=np.uint64)
             return converted
@@ -229,7 +231,7 @@ def _bound(fn: FunctionType, args: tuple[Any, ...], named: dict[str, Any]) -> di
 
 
 def _annotations(fn: FunctionType) -> dict[str, str]:
-    return {name: _normalize_ty(ty) for name, ty in getattr(fn, "__annotations__", {}).items()}
+    return {name: normalize_ty(ty) for name, ty in getattr(fn, "__annotations__", {}).items()}
 
 
 def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -245,21 +247,21 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
     types = _annotations(fn)
     check_arguments(bound, executor.constexprs, kernel)
     grid = normal_grid(executor.grid, bound, kernel)
-    with torch._C.DisableTorchFunction():  # who watches an answer's functions need not see ours
+    with DisableTorchFunction():  # who watches an answer's functions need not see ours
         described = [describe(name, bound[name], name in executor.constexprs, types.get(name, "")) for name in names]
     others = tuple(sorted((name, value) for name, value in options.items() if name not in names))
     record = Launch(fn.interpreted.fn, kernel, grid, tuple(described), others)
-    on_host = bound
+    copies = bound
     if any(isinstance(v, torch.Tensor) and v.device.type != "cpu" for v in bound.values()):
-        _, on_host = executor._init_args_hst((), bound)
+        copies = on_host(executor, bound)
     for hook in executor.pre_run_hooks:
-        hook(**on_host)
+        hook(**copies)
     access = emulator.begin(record)
     arguments = Arguments(access, emulator.names)
-    with torch._C.DisableTorchFunction():
+    with DisableTorchFunction():
         ready = {
             name: value if name in executor.constexprs else arguments.convert(name, value, types.get(name, ""))
-            for name, value in on_host.items()
+            for name, value in copies.items()
         }
     try:
         order = emulator.order(grid[0] * grid[1] * grid[2])
@@ -271,8 +273,8 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
         raise _kernel_error(error, kernel, access) from error
     finally:
         emulator.end(access)
-    if on_host is not bound:
-        executor._restore_args_dev((), (), bound, on_host)
+    if copies is not bound:
+        restore_on_device(executor, bound, copies)
 
 
 def _programs(

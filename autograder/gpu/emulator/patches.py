@@ -29,6 +29,7 @@ from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
 
+from ..borrowed import INTERPRETER, LangPatchScope, at, bench
 from . import (
     aggregates,
     builtin_functions,
@@ -50,29 +51,6 @@ from .integers import Integers
 from .reduction import StrictReduce, StrictScan
 from .tuning import Tuning
 
-_NEEDED = {
-    interpreter: (
-        "interpreter_builder",
-        "interpreter_semantic",
-        "GridExecutor",
-        "InterpretedFunction",
-        "FunctionRewriter",
-        "ReduceOps",
-        "ScanOps",
-        "_patch_lang",
-        "InterpreterError",
-        "_patch_lang_tensor",
-        "_patch_lang_core",
-        "_implicit_cvt",
-        "_get_np_dtype",
-    ),
-    interpreter.GridExecutor: ("__call__", "_init_args_hst", "_restore_args_dev"),
-    interpreter.InterpretedFunction: ("rewrite", "rewritten_fn", "__call__"),
-    interpreter.FunctionRewriter: ("ast_transformer", "rewrite_ast"),
-    interpreter.ReduceOps: ("apply_impl", "to_tensor"),
-    interpreter.ScanOps: ("apply_impl", "to_tensor"),
-    autotuner.Autotuner: ("run", "_bench"),
-}
 _ADDED = {  # what the interpreter lacks, of Triton 3.6 and 3.7, of all before 3.9, and of all
     "get_bf16",
     *("create_atomic_load", "create_atomic_store", "create_atomic_poll"),
@@ -91,7 +69,7 @@ def check() -> None:
         RuntimeError: something the emulator patches does not exist, or kernels are compiled instead of interpreted.
     """
     missing = [
-        f"{owner.__name__}.{name}" for owner, names in _NEEDED.items() for name in names if not hasattr(owner, name)
+        f"{owner}.{name}" for owner, names in INTERPRETER.items() for name in names if not hasattr(at(owner), name)
     ]
     names = vars(StrictBuilder).keys() | vars(Atomics).keys() | vars(Integers).keys()
     ours = {name for name in names if name.startswith(("create_", "get_")) or name.endswith(("_op", "_impl"))}
@@ -186,7 +164,7 @@ class Patches:
         for change in language.changes():
             self._undo.append(change.undo)
             change.make()
-        self._set(interpreter, "_patch_lang", lambda fn: interpreter._LangPatchScope())
+        self._set(interpreter, "_patch_lang", lambda fn: LangPatchScope())
 
     def _kernels(self) -> None:
         semantic = interpreter.interpreter_semantic
@@ -251,7 +229,7 @@ class Patches:
     def _autotuner(self) -> None:
         emulator, original = self.emulator, autotuner.Autotuner.run
         if emulator.observer:
-            tuning = Tuning(emulator, original, autotuner.Autotuner._bench)
+            tuning = Tuning(emulator, original, bench)
             self._set(autotuner.Autotuner, "run", lambda *args, **named: tuning.run(*args, **named))
             self._set(autotuner.Autotuner, "_bench", lambda *args, **named: tuning.bench(*args, **named))
             return

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..borrowed import TensorBase
 from ..emulator import poison
 from .sanitizer import Sanitizer
 from .uninitialised import say_unwritten, watched_address
@@ -75,7 +76,7 @@ def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
     emulator = sanitizer.emulator
 
     def numpy(tensor: torch.Tensor, *args: Any, **named: Any) -> np.ndarray[Any, Any]:
-        array: np.ndarray[Any, Any] = torch._C.TensorBase.numpy(tensor, *args, **named)
+        array: np.ndarray[Any, Any] = TensorBase.numpy(tensor, *args, **named)
         pattern = poison.of_torch(tensor.dtype)
         if pattern.size > 1 or pattern.itemsize == 1 or not _missing(tensor):
             return array
@@ -86,7 +87,7 @@ def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
     def tolist(tensor: torch.Tensor) -> Any:
         if _missing(tensor):
             say_unwritten(sanitizer, "reads", "tolist", tensor)
-        return torch._C.TensorBase.tolist(tensor)
+        return TensorBase.tolist(tensor)
 
     def _missing(tensor: torch.Tensor) -> bool:
         address = watched_address(tensor)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..aten import ALLOCATE, COMPUTE, base
+from ..borrowed import DisableTorchFunction, TorchDispatchMode, schema
 from ..cuda.lazy_dynamo import lazily
 from ..cuda.placement import has_storage
 from ..emulator import Finding
@@ -36,11 +36,11 @@ class UninitialisedMemory(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             return self._call(func, args, kwargs or {})
 
     def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        emulator, name = self.sanitizer.emulator, base(func._schema.name)
+        emulator, name = self.sanitizer.emulator, base(schema(func).name)
         if emulator.launching:
             return func(*args, **kwargs)
         if name in ALLOCATE:
@@ -51,9 +51,9 @@ class UninitialisedMemory(TorchDispatchMode):
                 say_unwritten(self.sanitizer, "computes with", name, tensor)
         result = func(*args, **kwargs)
         if sources and name in _COPY:
-            in_place = func._schema.is_mutable
+            in_place = schema(func).is_mutable
             self._copied(args[0] if in_place else result, next(_tensors(args[1:] if in_place else args), None))
-        if func._schema.is_mutable and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
+        if schema(func).is_mutable and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
             if args[0].element_size() == _ONE_BYTE:
                 emulator.mark_initialised(_address(args[0]))
         return result

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 import triton.language as tl
-from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
+from ...borrowed import ir
 from .. import offsets
 from ..access import Access
 from ..atomics import SCOPE_CTA, Mask, mask_of
@@ -22,7 +22,7 @@ from .memory import Memory
 from .pointers import BlockPointer, Descriptor, Pointer, stored
 from .programs import Programs
 
-_RMW = interpreter._ir.ATOMIC_OP
+_RMW = ir.ATOMIC_OP
 # What numpy calls them, and the kind: those of one kind may change places. A float's maximum is done on its bits, as
 # Triton does it, by a signed maximum of the positive values and an unsigned minimum of the negative ones.
 _ATOMIC = {

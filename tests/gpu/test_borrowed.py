@@ -1,0 +1,79 @@
+"""Private names of PyTorch, Triton and NumPy that the simulated GPU rests on: in one module, each of them found."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from graded_kernels.autograder.gpu import borrowed
+
+LIBRARIES = ("torch", "triton", "numpy")
+SOURCES = sorted({*Path(borrowed.__file__).parent.rglob("*.py")} - {Path(borrowed.__file__)})
+PYTHONS = {"_asdict", "_fields", "_replace", "_getframe"}  # documented by Python
+
+
+def is_private(name: str) -> bool:
+    return any(part.startswith("_") and not part.startswith("__") for part in name.split("."))
+
+
+def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and full name of what a module imports from the libraries."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def defined(tree: ast.Module) -> set[str]:
+    """Names that a module gives to attributes, functions, classes and variables, arguments included."""
+    stored = (node for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Store))
+    names = {getattr(node, "attr", getattr(node, "id", "")) for node in stored}
+    return names | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def private_names(sources: list[Path]) -> list[str]:
+    """``file:line: name`` of each private name of a library that the modules use, but for their own."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sources}
+    ours = PYTHONS.union(*map(defined, trees.values()))
+    found = []
+    for path, tree in trees.items():
+        names = [(line, name) for line, name in imported(tree) if name.split(".")[0] in LIBRARIES and is_private(name)]
+        attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+        names += [(one.lineno, one.attr) for one in attributes if is_private(one.attr) and one.attr not in ours]
+        found += [f"{path.name}:{line}: {name}" for line, name in names]
+    return found
+
+
+def test_no_other_module_of_the_simulated_gpu_uses_a_private_name():
+    assert private_names(SOURCES) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("from torch._subclasses import fake_tensor", "torch._subclasses.fake_tensor"),
+        ("from triton.runtime.jit import _normalize_ty", "triton.runtime.jit._normalize_ty"),
+        ("import torch\ntorch._C.anything()", "_C"),
+        ("def taken(tensor): return tensor._version", "_version"),
+        ("import numpy._core", "numpy._core"),
+    ],
+)
+def test_a_private_name_is_seen(tmp_path, text, name):
+    (path := tmp_path / "module.py").write_text(f"def _mine(): pass\nmine = _mine\n{text}\n")
+    (said,) = private_names([path])
+    assert said.endswith(f": {name}")
+
+
+def test_every_borrowed_name_is_there_and_needed():
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    for name in borrowed.NAMES:
+        assert getattr(borrowed, name) is not None
+        assert re.search(rf"\b{name}\b", text), name
+
+
+def test_a_name_that_is_gone_says_what_does_not_work(monkeypatch):
+    monkeypatch.setitem(borrowed.NAMES, "gone", borrowed.Borrowed("torch._C:_gone", "graphs"))
+    with pytest.raises(ImportError, match=r"have no torch\._C\._gone any more, .* no judging of: graphs\. Install"):
+        borrowed.gone  # noqa: B018
