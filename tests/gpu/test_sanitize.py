@@ -15,6 +15,12 @@ from graded_kernels.autograder.gpu.sanitize.watch import watched
 
 
 @triton.jit
+def positive(x, out, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i) > 0)
+
+
+@triton.jit
 def double(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
@@ -292,6 +298,30 @@ def test_memory_that_is_freed_is_forgotten():
         assert address in watch.sanitizer.emulator.poisoned
         del y
         assert address not in watch.sanitizer.emulator.poisoned
+
+
+def test_a_copy_that_is_freed_is_forgotten():
+    """A boolean tensor may get its memory, whose True looks like memory that nobody wrote."""
+    with watched(lambda event: None, shim=False) as watch:
+        copy = torch.empty(64).clone()
+        address = copy.untyped_storage().data_ptr()
+        assert address in watch.sanitizer.emulator.poisoned
+        del copy
+        assert address not in watch.sanitizer.emulator.poisoned
+
+
+def test_what_an_earlier_part_wrote_is_written():
+    """A module's fixture is used by several tests of a suite."""
+    with watched((events := []).append, shim=False) as watch:
+        flags = torch.empty(512, dtype=torch.bool)
+        positive[(2,)](randn(512).abs() + 1, flags, 256)
+        watch.sanitizer.next()
+        assert flags.sum().item() == 512
+        tail = torch.empty(512, dtype=torch.bool)
+        positive[(1,)](randn(256).abs() + 1, tail, 256)
+        watch.sanitizer.next()
+        tail.sum()
+    assert [event["finding"]["kind"] for event in events if "finding" in event] == ["unwritten"]
 
 
 def test_every_configuration_runs_and_hooks_are_honoured():

@@ -172,13 +172,16 @@ class Emulator:
         storage = tensor.untyped_storage()
         self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
         self._shadows.pop(storage.data_ptr(), None)
+        self._forget_with(storage, storage.data_ptr())
 
     def forget_findings(self) -> None:
-        """Begins a new part of the block: what was found, launched and stored so far is no longer told or looked at."""
+        """Begins a new part of the block: what was found and launched so far is no longer told or looked at."""
         for notes in (self._said, self._findings, self._hints, self._noticed):
             notes.clear()
-        for launches in (self._launches, self._firsts, self._traffic, self._shadows):
+        for launches in (self._launches, self._firsts, self._traffic):
             launches.clear()
+        # What was written of memory that began uninitialised counts for as long as it is looked at.
+        self._shadows = {address: one for address, one in self._shadows.items() if address in self._poisoned}
 
     def unwritten(
         self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
@@ -221,7 +224,10 @@ class Emulator:
             return None
         stamps = np.unique(shadow.writer >> 2)
         numbered = zip(reversed(self._firsts), reversed(self._launches), strict=True)
-        first, launch = next((first, launch) for first, launch in numbered if first <= stamps[-1])
+        last = next(((first, launch) for first, launch in numbered if first <= stamps[-1]), None)
+        if last is None:  # an earlier part of the block
+            return None
+        first, launch = last
         active = stamps[stamps > first] - first - 1
         idle = np.setdiff1d(np.arange(math.prod(launch.grid)), active)
         x, y, z = (axis.tolist() for axis in np.unravel_index(idle, launch.grid))
@@ -393,9 +399,10 @@ class Emulator:
             weakref.finalize(storage, _forget, weakref.ref(self), address).atexit = False
 
     def forget(self, address: int) -> None:
-        """Drops the shadow of a storage that is gone."""
+        """Drops what is known of a storage that is gone: another one will get its memory."""
         self._followed.discard(address)
         self._shadows.pop(address, None)
+        self._poisoned.pop(address, None)
         if self.observer:
             self.observer.forgotten(address)
 
