@@ -17,19 +17,25 @@ from .determinism import unsteady
 from .error_curve import curve_of
 from .fault import Fault
 from .fingerprint import Evidence
+from .form import Form, as_asked
 from .in_place import as_given, between_elements, relisted
+from .records.common import HALVES
+from .records.record import Case, Exercise, WildBug
 from .relation import relation
+from .results.aim import Aim
 from .results.case_result import CaseResult, Failure, Status
 from .results.causes import ROUNDING, VALUES
 from .results.distance import used
 from .results.flaw import Flaw
 from .trial import Trial, describe
+from .up_to import up_to
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
 UNJUDGED = ("stub", "refused", "unloadable")
 Fields = dict[str, Any]  # of a `CaseResult`, by name
 
 _OF_TRITON = re.compile(r" ?\(In Triton, [^)]*\)")
+REFUSALS = ("ValueError", "IndexError", "AssertionError")  # errors by which an answer refuses bad input
 GROSS = 64.0  # ulp: rounding does not explain what is farther off
 
 
@@ -86,7 +92,9 @@ def _judged(trial: Trial) -> Judged:
         return case.stopped(outcome.trouble)
     if trial.expected is None:
         return case.silent()
-    compared = compare_all(trial.expected, outcome.outputs, trial.named)
+    outputs, form = as_asked(trial.expected, outcome.outputs)
+    compared = compare_all(trial.expected, outputs, trial.named)
+    case = _Called(trial, replace(outcome, outputs=outputs), form)
     return (
         case.misshapen(trial.expected, compared)
         or case.wrong(trial.expected, compared)
@@ -100,6 +108,7 @@ class _Called:
 
     trial: Trial
     outcome: Outcome
+    form: Form | None = None  # of the outputs as they came; those of ``outcome`` are as asked
 
     @property
     def _written(self) -> dict[str, torch.Tensor]:
@@ -120,7 +129,14 @@ class _Called:
         """
         exercise, case, args = self.trial.exercise, self.trial.case, self.trial.args
         more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble) else self._hint)
-        more |= {"convention": case.convention, "aim": exercise.aim(case, args)}
+        aim = exercise.aim(case, args)
+        more |= {
+            "convention": case.convention,
+            "aim": aim,
+            "shipped": aim is Aim.POINT and _shows_shipped(exercise, case),
+        }
+        more["half"] = any(t.dtype in HALVES for t in tensors_of(args))
+        more.setdefault("form", self.form.code if self.form else "")
         if status in ("fail", "error"):
             more.setdefault("flaw", self.trial.flaw)
         result = CaseResult(case.name, status, case.bonus, message, describe(exercise, args), **more)
@@ -158,8 +174,12 @@ class _Called:
             as_pytorch = self.trial.options.conventions == "pytorch" and case.convention
             if as_pytorch or re.search(case.says, trouble.message):
                 return self.judged("pass", f"raised {trouble.message}")
-            message = f"The message should name the first bad place and its value; it says: {trouble.message}"
+            message = f"The message should say what is bad, and its value; it says: {trouble.message}"
             return self.judged("fail", message, flaw=Flaw.TEXT, code="error-text", place=trouble.error)
+        if case.raises and trouble.error in REFUSALS:
+            message = f"This call should raise {case.raises.__name__}; it raised {trouble.message}"
+            fields: Fields = {"flaw": Flaw.FORM, "form": "error", "code": "form", "place": trouble.error}
+            return self.judged("fail", message, trouble=trouble, **fields)
         flaw: Flaw | None = Flaw.WHOLE if trouble.kind in UNJUDGED else self.trial.flaw
         if trouble.kind == "timeout":
             flaw = None
@@ -193,14 +213,14 @@ class _Called:
         return self.judged("fail", message, outputs=outputs, near=0.0, code="no-error", place=error)
 
     def misshapen(self, expected: Expected, compared: list[Comparison]) -> Judged | None:
-        """The judgement where an output has another shape or dtype."""
+        """The judgement where an output has another shape or dtype, and no numbers for the right one."""
         unlike = ((name, c.complaint) for name, c in zip(expected.names, compared, strict=True) if c.complaint)
         name, complaint = next(unlike, ("", ""))
         if not complaint:
             return None
         share = near(expected, self.outcome.outputs)
-        flaw = Flaw.DTYPE if share == 1 else self.trial.flaw
-        return self.judged("fail", complaint, hint="", flaw=flaw, near=share, code="form", place=name)
+        told = self.form.message if self.form else complaint
+        return self.judged("fail", told, hint="", near=share, code="form", place=name)
 
     def wrong(self, expected: Expected, compared: list[Comparison]) -> Judged | None:
         """The judgement where an element lies outside the tolerance."""
@@ -210,6 +230,8 @@ class _Called:
         outcome = self.outcome
         finding = outcome.findings[0] if outcome.findings else None
         message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
+        message = f"{self.form.message} {message}" if self.form else message
+        share = near(expected, outcome.outputs)
         explained = " ".join(
             filter(None, [finding.message if finding else "", self._explanation(failure, expected, compared)])
         )
@@ -222,7 +244,8 @@ class _Called:
             f"{message} {explained or related}".rstrip(),
             outputs=evidence_of(expected, compared, outcome.outputs),
             failure=failure,
-            near=near(expected, outcome.outputs),
+            near=share,
+            up_to=up_to(self.trial, expected, outcome.outputs) if share < 1 else None,
             flaw=Flaw.NUMBERS if finite else self.trial.flaw,
             **fields,
             curve=curve_of(self.trial, expected, compared),
@@ -261,10 +284,18 @@ class _Called:
             fields |= {"flaw": flaw, "near": fault.near}
             fields["hint"] = self.trial.case.hint if self.trial.case.hidden else ""  # which is about values
             return self.judged("error" if fault.late else "fail", fault.message, trouble=fault.late, **fields)
+        if self.form:
+            given: Fields = far | {"flaw": Flaw.FORM, "code": f"form {self.form.code}", "place": self.form.place}
+            return self.judged("fail", self.form.message, hint="", **given)
         most = max(compared, key=lambda c: c.used)
         message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
         curve = curve_of(self.trial, expected, compared) if self.trial.options.curve else None
         return self.judged("pass", message, **far, curve=curve)
+
+
+def _shows_shipped(exercise: Exercise, case: Case) -> bool:
+    """Whether the case is there for a bug that shipped."""
+    return any(isinstance(bug, WildBug) and bug.seen_by == case.name for bug in exercise.wild)
 
 
 def _plain(args: Args) -> bool:

@@ -11,6 +11,7 @@ from ..words import Quality
 from . import masked_lanes
 from .closeness import Comparison, Expected, compare, compare_all, expect, near
 from .fault import Fault
+from .form import as_asked
 from .trial import Trial
 
 _DECOYS = 16
@@ -38,7 +39,7 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
         return unforeseen
 
     def wrong(outcome: Outcome) -> str:
-        return _wrong(compare_all(expected, outcome.outputs, trial.named))
+        return _wrong(compare_all(expected, as_asked(expected, outcome.outputs)[0], trial.named))
 
     def refilled(fill: float) -> str:
         outcome = examined.refilled(fill) if examined.poisoned else None
@@ -99,8 +100,9 @@ def _on_decoy(trial: Trial, decoy: Decoy, came: Outcome) -> Fault | None:
             f"On other random numbers of the same shape it fails: {came.trouble.message}", "foreseen", near=0.0
         )
     expected = expect(trial.exercise, trial.case, decoy.args)
-    message = fault_in(expected, came.outputs, trial.exercise.named(decoy.args), _OTHER, share=_MOST)
-    return Fault(message, "foreseen", near=near(expected, came.outputs)) if message else None
+    outputs, _ = as_asked(expected, came.outputs)
+    message = fault_in(expected, outputs, trial.exercise.named(decoy.args), _OTHER, share=_MOST)
+    return Fault(message, "foreseen", near=near(expected, outputs)) if message else None
 
 
 def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], where: str, share: float = 0.0) -> str:

@@ -29,7 +29,7 @@ def redacted(exercise: Exercise, judged: Judged) -> Judged:
     elif trouble:
         trouble = replace(trouble, message=message, details="", error="", code="", at="", place="")
     kinds = describe(exercise, judged.args, lambda tensor: "not contiguous", kind_of)
-    shown = replace(result, message=message, inputs=kinds, details="", code="", place="", near=1.0)
+    shown = replace(result, message=message, inputs=kinds, details="", code="", place="", form="", up_to=None, near=1.0)
     return Judged(replace(shown, failure=None, worst_ulp=None, margin=None, curve=None, hidden=True), trouble=trouble)
 
 

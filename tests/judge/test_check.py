@@ -48,11 +48,10 @@ def test_none_is_not_implemented_yet():
     ("function", "words"),
     [
         (lambda x: right(x)[:-1], "y should have shape (1000,), but has (999,)."),
-        (lambda x: right(x)[None], "y should have shape (1000,), but has (1, 1000)."),
         (lambda x: right(x).tolist(), "silu_forward should return one tensor (y), but returned 1000."),
         (lambda x: right(x).numpy(), "y should be a tensor, but is ndarray."),
         (lambda x: (right(x), right(x)), "silu_forward should return one tensor (y), but returned 2."),
-        (lambda x: 0.5, "y should be a tensor, but is float."),
+        (lambda x: 0.5, "y should have shape (1000,), but has (). Return a tensor, not a Python number."),
         (lambda x: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda x: sys.exit(0), "SystemExit: 0"),
         (lambda x, y: x, "missing 1 required positional argument"),
@@ -68,8 +67,14 @@ def test_what_cannot_be_compared_is_named_and_earns_nothing(function, words):
 def test_right_numbers_in_a_wrong_dtype_are_worth_something():
     report, first = verdict(lambda x: right(x).double())
     assert first.message == "y should be float32, but is float64."
-    assert report.score == 0.7
-    assert verdict(lambda x: 1.5 * right(x).double())[0].score == 0
+    assert report.score == 0.85
+    assert verdict(lambda x: right(x).double() + 1)[0].score == 0
+
+
+def test_right_numbers_in_a_wrong_shape_are_worth_something():
+    report, first = verdict(lambda x: right(x)[None])
+    assert first.message.startswith("y should have shape (1000,), but has (1, 1000).")
+    assert report.score == 0.75
 
 
 class AlwaysEqual(torch.Tensor):

@@ -1,6 +1,7 @@
 """Points follow what an exercise teaches: typical wrong answers, and the rule on reports made for it."""
 
 import itertools
+import random
 from dataclasses import replace
 
 import pytest
@@ -173,6 +174,10 @@ def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float 
         "status": status,
         "bonus": False,
         "kind": "correct",
+        "form": "",
+        "up_to": None,
+        "shipped": False,
+        "half": False,
     } | more
 
 
@@ -210,16 +215,81 @@ def test_an_aim_is_lost_once_however_many_cases_fail(aim, flaw, points):
     assert score(case(aim, aim, flaw, status="fail"), case("more", aim, flaw, status="fail")) == points
 
 
-def test_one_cause_counts_in_what_its_cases_rest_on():
+def test_what_the_point_has_lost_is_not_charged_again_in_what_rests_on_it():
     failing = [case(aim, aim, "numbers") for aim in ("dtypes", "layouts", "edges")]
     assert score(*failing) == 100 - 30 - 12
-    assert score(*failing, together=True) == 100 - 10 - 12
-    assert score(case("a", "point", "numbers"), *failing, together=True) == 100 - 20 - 12
-    dtype = [case("a", "point", "dtype"), case("dtypes", "dtypes", "dtype"), case("layouts", "layouts", "dtype")]
-    assert score(*dtype, together=True) == 100 - 10 - 12
-    converted = [one | {"flaw": "converted"} for one in dtype]
-    assert score(*converted, together=True) == 100 - 10
-    assert score(*converted, case("more", "plain", "converted"), together=True) == 100 - 30
+    assert score(*failing[:2]) == 100 - 20 - 12
+    assert score(failing[0], failing[1] | {"half": True}) == 100 - 10 - 12
+    assert score(case("a", "point", "numbers"), *failing) == 100 - 30 - 12
+    assert score(case("a", "point", "numbers"), *failing[:2]) == 100 - 20 - 12
+    names = {"a": "point", "dtypes": "dtypes", "layouts": "layouts"}
+    converted = [case(name, aim, "converted") for name, aim in names.items()]
+    assert score(*converted) == 100 - 10
+    assert score(*converted, case("more", "plain", "converted")) == 100 - 30
+
+
+def test_form_is_charged_once_and_values_as_if_it_were_right():
+    formed = [case("first", "plain", "form", form="dtype"), case("a", "point", "form", form="dtype")]
+    assert score(*formed) == 85
+    assert score(*formed, case("edges", "edges", "form", form="shape")) == 75
+    wrong = [case("a", "point", "numbers", form="dtype"), case("b", "point", "numbers", form="dtype")]
+    assert score(*wrong) == 50 - 15
+
+
+def test_right_up_to_one_factor_everywhere_leaves_forty():
+    off = {"near": 0.0, "up_to": ("one factor", -1.0)}
+    failing = [case(one["name"], one["aim"], "numbers", **off) for one in (FIRST, POINT, OTHER, *TENS)]
+    assert score(*failing) == 40
+    assert score(*failing[:3]) == 0, "three cases have a factor by chance"
+    assert score(*failing, case("more", "plain", "numbers", near=0.0, up_to=("one factor", 2.0))) == 0
+    assert score(*failing, case("more", "plain", "numbers", near=0.0)) == 0
+    assert score(*failing[:-1], case("edges", "edges", "special")) == 30
+
+
+def test_failing_the_case_of_a_shipped_bug_leaves_half_named_or_not():
+    assert score(case("a", "point", "numbers", shipped=True)) == 50
+    assert score(case("a", "point", "form", form="dtype", shipped=True)) == 85
+
+
+def test_gross_errors_in_a_third_of_plain_cases_leave_half():
+    more = [case("second"), case("third", "plain", "numbers", near=0.0)]
+    assert score(*more) == 50
+    assert score(*more, case("fourth")) == pytest.approx(100 - 12 - 18 / 4)
+
+
+KINDS = ("numbers", "special", "text", None, "conduct", "form", "converted")
+
+
+def drawn(chance: random.Random) -> list[dict]:
+    """The cases of a report, of which some fail in any way."""
+    cases = [case("first", "plain")]
+    for aim, most in (("plain", 5), ("point", 5), ("dtypes", 2), ("layouts", 4), ("edges", 3)):
+        share = chance.random()
+        for number in range(chance.randint(0, most)):
+            flaw = chance.choice(KINDS)
+            flaw = "numbers" if aim in ("plain", "layouts") and flaw == "special" else flaw  # their inputs are finite
+            form = {"form": "shape", "numbers": chance.choice(("", "dtype"))}.get(flaw or "", "")
+            near = chance.choice((0.0, 0.5, 1.0)) if flaw in ("numbers", "special") else 1.0
+            given = {"shipped": aim == "point" and chance.random() < 0.2, "half": chance.random() < 0.3}
+            fails = chance.random() < share
+            right = case(f"{aim} {number}", aim, **given)
+            failing = case(f"{aim} {number}", aim, flaw, near=near, form=form, **given) | {"status": "fail"}
+            cases.append(failing if fails else right)
+    return cases
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_better_answer_never_gets_less(seed):
+    """Whatever fails, one case that fails no more takes nothing off."""
+    chance = random.Random(seed)
+    report = {"causes": [], "fingerprint": None, "required": ["correct"], "passed": False}
+    for _ in range(150):
+        cases = drawn(chance)
+        before = points_of(report | {"cases": cases}).score
+        for number, one in enumerate(cases):
+            mended = case(one["name"], one["aim"], shipped=one["shipped"], half=one["half"])
+            after = points_of(report | {"cases": [*cases[:number], mended, *cases[number + 1 :]]}).score
+            assert after >= before - 1e-9, (one, [c for c in cases if c["status"] == "fail"])
 
 
 def test_what_goes_wrong_with_nan_and_with_infinity_has_one_remedy():
@@ -232,9 +302,9 @@ def test_the_point_counts_by_its_cases_and_missed_as_a_whole_leaves_half():
     half, whole = case("a", "point", "numbers"), [case("a", "point", "numbers"), case("b", "point", "numbers")]
     assert score(half) == 100 - 20 - 12
     assert score(*whole) == 50
-    assert score(*whole, case("edges", "edges", "special")) == 40
-    assert score(*whole, case("more", "plain", "numbers"), together=True) == 50
-    assert score(*whole, case("first", "plain", "numbers"), together=True) == 32
+    assert score(*whole, case("edges", "edges", "special")) == 50
+    assert score(*whole, case("more", "plain", "numbers")) == 100 - 40 - 12 - 9
+    assert score(*whole, case("first", "plain", "numbers")) == 30
     assert score(case("a", "point"), case("b", "point", None, status="fail")) == 80
     assert score(*whole, weights=WEIGHTS | {Aim.POINT: 10}) == 50
     assert score(*whole, weights=WEIGHTS | {Aim.POINT: 100}) == pytest.approx(37.5)
@@ -248,7 +318,9 @@ def test_conduct_costs_the_plain_values_once():
 
 def test_plain_values_that_are_nearly_right_cost_their_aim():
     assert score(case("first", "plain", "numbers")) == 70
-    assert score(case("first", "plain", "numbers"), case("layouts", "layouts", "numbers"), together=True) == 70
+    half = case("first", "plain", "numbers"), case("second")
+    assert score(*half) == 100 - 12 - 9
+    assert score(*half, case("layouts", "layouts", "numbers")) == 100 - 12 - 9 - (10 - 9 / 2)
     everything = [case(one["name"], one["aim"], "numbers") for one in (FIRST, POINT, OTHER, *TENS)]
     assert score(*everything) == 5
 

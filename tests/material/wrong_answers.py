@@ -152,6 +152,54 @@ WRONG = (
             ("    return y", "    return y.to(x.dtype)"),
         ),
     ),
+    Wrong(
+        "candle's y / x, returned as float64",
+        "silu_backward",
+        "torch",
+        35,
+        of_silu("y / v").replace(".to(x.dtype)", ".double()"),
+    ),
+    Wrong("forgets dy", "silu_backward", "torch", 40, changed("silu_backward", "dy, x", "right(dy * 0 + 1, x)")),
+    Wrong(
+        "the other sign",
+        "cross_entropy_backward",
+        "torch",
+        40,
+        changed(
+            "cross_entropy_backward",
+            "dloss, logits, labels, lse, ignore_index=-100",
+            "-right(dloss, logits, labels, lse, ignore_index)",
+        ),
+    ),
+    Wrong(
+        "mean and rstd of shape (M, 1)",
+        "layer_norm_forward",
+        "torch",
+        75,
+        """
+def layer_norm_forward(x, weight, bias, eps=1e-5):
+    y, mean, rstd = right(x, weight, bias, eps)
+    return y, mean[:, None], rstd[:, None]
+""",
+    ),
+    Wrong(
+        "y and rstd exchanged",
+        "rms_norm_forward",
+        "torch",
+        40,
+        changed("rms_norm_forward", "x, weight, eps=1e-6", "right(x, weight, eps)[::-1]"),
+    ),
+    Wrong(
+        "a ValueError for the IndexError",
+        "cross_entropy_forward",
+        "torch",
+        80,
+        """
+def check_labels(labels, V, ignore_index):
+    if ((labels != ignore_index) & ((labels < 0) | (labels >= V))).any():
+        raise ValueError("label out of range")
+""",
+    ),
     Wrong("reads one input twice: a third more bytes", "silu_backward", "triton", 90, patches=TWICE),
     Wrong("two kernels, 2.33 times the bytes", "swiglu_forward", "triton", 55, NEXT_KERNEL),
     Wrong(

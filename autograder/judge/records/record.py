@@ -189,8 +189,10 @@ CaseOrLarge = TypeVar("CaseOrLarge", Case, Large)
 
 
 def ordinary(args: Args) -> bool:
-    """Whether every tensor has elements, and all of them are finite."""
-    return not any_empty(args) and all(bool(a.isfinite().all()) for a in tensors_of(args))
+    """Whether every tensor has elements, some tensor a dimension, and all numbers are finite."""
+    tensors = tensors_of(args)
+    alone = bool(tensors) and not any(a.dim() for a in tensors)
+    return not alone and not any_empty(args) and all(bool(a.isfinite().all()) for a in tensors)
 
 
 @functools.cache

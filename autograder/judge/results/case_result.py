@@ -64,6 +64,10 @@ class CaseResult:
     convention: what it rests on that is a library's choice (`record.Case`).
     aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
         makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
+    form: what is wrong with the form of the outputs, as `points.FORMS` has it; their values are judged as if it were
+        right. up_to: by what all wrong outputs are off, and the factor; None where they have nothing in common.
+    shipped: whether the case is of the point, and there for a bug that shipped. half: whether it has inputs in half
+        precision.
     repeat: lines of Python that call the answer with the same arguments, where there is such a way.
     worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an
         element takes, above 1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was
@@ -89,4 +93,8 @@ class CaseResult:
     aim: Aim | None = None
     flaw: Flaw | None = None
     near: float = 1.0
+    form: str = ""
+    up_to: tuple[str, float] | None = None
+    shipped: bool = False
+    half: bool = False
     repeat: str = ""

@@ -1,17 +1,20 @@
 """How many points a report is worth, and what cost them: from its data alone, so that other weights check nothing
-again. Points go to aims, not to cases, and a cause of failure counts once, in the aim that it is about:
+again. Points go to aims, not to cases. Each sum below grows with the cases that fail and with nothing else, so that a
+better answer never gets less.
 
-- One aim rests on others: a transposed tensor holds plain values, a sweep over a dtype holds zeros and NaN. Where one
-  cause fails cases of both, it is about what the other rests on.
-- Of dtypes, layouts and edges a cause costs all; of the point, the share of its cases. Plain values lose `OWN` of their
-  weight where a plain case fails, and the rest where ordinary numbers come out wrong anywhere.
-- Conduct that a right result does not excuse costs the plain values, and so does a wrong dtype of theirs, or a result
-  that PyTorch was to convert. Where only half precision is, that costs the dtypes.
-- At most half is left where the whole point is missed, or where the bug is one that shipped. Nothing is left where all
-  plain values are grossly wrong; where some of the outputs are, `OUTPUTS` times the share of the others.
+- *Plain values* lose `ANY` of their weight where a plain case fails or ordinary numbers come out wrong anywhere, and
+  the rest by the share of plain cases that fail; *the point* the share of its cases. What these two lose for wrong
+  values is not charged again in dtypes, layouts and edges, which rest on them.
+- *Dtypes, layouts and edges* lose all where a case of theirs fails; what goes wrong with NaN, infinity, nothing and bad
+  input has one remedy, and counts once.
+- *Conduct* that a right result does not excuse costs the plain values, once.
+- *Form* is charged once, `FORMS`: values are judged after it is converted.
+- At most half is left where the whole point is missed, where the case fails that shows a bug that shipped, and where a
+  third of the plain cases is grossly wrong. Nothing is left where the first one is; where some of its outputs are,
+  `OUTPUTS` times the share of the others.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,25 +22,39 @@ from .aim import Aim
 from .flaw import Flaw
 
 WEIGHTS: Mapping[str, float] = {Aim.PLAIN: 30, Aim.POINT: 40, Aim.DTYPES: 10, Aim.LAYOUTS: 10, Aim.EDGES: 10}
-OWN = 0.6
-HALF = 0.5
+FORMS: Mapping[str, float] = {  # points of 100
+    "returned": 10,
+    "dtype": 15,
+    "number": 15,
+    "error": 20,
+    "shape": 25,
+    "exchanged": 60,
+    "detached": 60,
+    "factor": 60,
+}
+ANY = 0.4
+HALF = 50.0
+MANY = 1 / 3  # of the plain cases, grossly wrong
 OUTPUTS = 0.8
 TEXT = 0.2  # of a case that raises the right error with a wrong text
-FIRST = 2  # cases: ordinary values, and the same shape again
 LEAST = 0.05  # for plain values that are nearly right, whatever else fails
-_RESTS_ON: dict[Aim, tuple[Aim, ...]] = {
-    Aim.PLAIN: (),
-    Aim.POINT: (),
-    Aim.EDGES: (Aim.PLAIN, Aim.POINT),
-    Aim.DTYPES: (Aim.PLAIN, Aim.POINT, Aim.EDGES),
-    Aim.LAYOUTS: (Aim.PLAIN, Aim.POINT, Aim.EDGES, Aim.DTYPES),
-}
+ALIKE = 0.03  # how far, relatively, the factors of two cases may lie apart
+FEWEST = 4  # cases that are right up to one factor
+_RESTING = (Aim.EDGES, Aim.DTYPES, Aim.LAYOUTS)
+_VALUES = (Flaw.NUMBERS, Flaw.SPECIAL)
+_SPOILS = (Flaw.CONDUCT, Flaw.CONVERTED)
 MISSED = "The point of the exercise is missed as a whole: that costs {:.0f} more, so that at most half are left."
-SHIPPED = "This bug shipped, as said above: at most half of the points are left."
+SHIPPED = "A bug that shipped: at most half of the points are left."
 GROSS = "Plain values are wrong or missing, so that nothing else counts."
+GROSSLY = "Some plain values are grossly wrong: at most half of the points are left."
 PARTIAL = "Only some of the outputs are right in plain values: at most four fifths of their share."
+FORM = "The values are judged as if their form were right; the form costs {:.0f}."
+FACTOR = "All is right up to one factor: that costs {:.0f}."
+CONDUCT = "How the results come about costs {:.0f} more."
 ELSEWHERE = "Ordinary numbers are wrong in"
 _SHOWN = 2  # names of cases behind a cause
+
+Case = Mapping[str, Any]
 
 
 @dataclass
@@ -53,7 +70,7 @@ class Part:
 @dataclass
 class Points:
     """score: 0 to 1. parts: one for each aim that the exercise has; none where it is all or nothing. limit: why the
-    score is less than their sum, a sentence; or "".
+    score is less than their sum, in sentences; or "".
     """
 
     score: float
@@ -68,133 +85,186 @@ def points_of(report: Mapping[str, Any], weights: Mapping[str, float] = WEIGHTS)
         return Points(0.0)
     if not cases:
         return Points(float(report["passed"]))
-    first = cases[0]
-    near = first["near"] if _counts(first["kind"], report) else 1.0
-    if not near:
+    account = _Account(cases, report, weights)
+    if not account.near:
         return Points(0.0, limit=GROSS)
-    causes = []
-    for cause in report["causes"]:
-        failing = [case for case in cases if case["name"] in cause["cases"]]
-        if failing and _counts(cause["kind"], report) and not all(map(_is_open, failing)):
-            causes.append(_Cause(cause["message"], failing, spoils=near < 1 and first in failing))
-    account = _Account(cases, _without_repetition(causes))
-    return account.limited(account.parts(weights), near, bool(report["fingerprint"]))
+    return account.points()
 
 
-def _is_open(case: Mapping[str, Any]) -> bool:
+def _is_open(case: Case) -> bool:
     """Whether it was not reached, or no result was waited for."""
     return case["status"] == "not-run" or (case["status"] == "error" and case["flaw"] is None)
 
 
-def _counts(kind: str | None, report: Mapping[str, Any]) -> bool:
-    return kind is None or kind in report["required"]
-
-
-class _Cause:
-    """A cause of failure.
-
-    spoils: whether it spoils all plain values, as conduct does. share: of what it can cost. about: the aims in which it
-    counts. wrong: whether it makes ordinary numbers wrong. special: whether it is about NaN, infinity, nothing and bad
-    input alone.
-    """
-
-    def __init__(self, message: str, cases: list[Mapping[str, Any]], spoils: bool = False):
-        flaws, met = {case["flaw"] for case in cases}, {Aim(case["aim"]) for case in cases}
-        self.message, self.cases = message, cases
-        self.share = TEXT if flaws == {Flaw.TEXT} else 1.0
-        self.wrong = bool(flaws & {Flaw.NUMBERS, Flaw.DTYPE})
-        self.special = flaws == {Flaw.SPECIAL}
-        of_dtypes = bool(flaws & {Flaw.DTYPE, Flaw.CONVERTED})
-        self.spoils = spoils or ((of_dtypes or Flaw.CONDUCT in flaws) and Aim.PLAIN in met)
-        if self.spoils:
-            met = {Aim.PLAIN}
-        elif of_dtypes and Aim.DTYPES in met:
-            met = {Aim.DTYPES}
-        self.about = {aim for aim in met if met.isdisjoint(_RESTS_ON[aim])}
-
-    def told(self, aim: Aim) -> str:
-        return f"{self.where(aim)}: {self.message}"
-
-    def where(self, aim: Aim) -> str:
-        """The cases that fail in an aim, or all of them."""
-        names = [case["name"] for case in self.cases if case["aim"] == aim or aim not in self.about]
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        return f"{'; '.join(names[:_SHOWN])}{more}"
-
-
-def _without_repetition(causes: list[_Cause]) -> list[_Cause]:
-    """The causes, with all that concern NaN or infinity, which have one remedy, merged into one."""
-    special = [cause for cause in causes if cause.special]
-    together = [_Cause(special[0].message, [case for cause in special for case in cause.cases])] if special else []
-    return [cause for cause in causes if not cause.special] + together
+def _up_to(cases: list[Case]) -> list[Case]:
+    """The cases that are right up to one factor, where all plain ones that fail are, the first among them."""
+    given = [case for case in cases if case["up_to"]]
+    failing = [case for case in cases if case["aim"] == Aim.PLAIN and case["flaw"] == Flaw.NUMBERS]
+    if len(given) < FEWEST or cases[0] not in given:
+        return []
+    name, factor = cases[0]["up_to"]
+    same = [c for c in given if c["up_to"][0] == name and abs(c["up_to"][1] - factor) <= ALIKE * abs(factor)]
+    return same if all(case in same for case in failing) else []
 
 
 class _Account:
-    """What causes of failure cost."""
+    """What failures cost. near: the share of the outputs that are right in the first case, its form converted."""
 
-    def __init__(self, cases: list[Mapping[str, Any]], causes: list[_Cause]):
-        found = {aim: [case for case in cases if case["aim"] == aim] for aim in Aim}
-        self.first = [case for case in cases[:FIRST] if case["aim"] == Aim.PLAIN]
-        self.of, self.causes = {aim: own for aim, own in found.items() if own}, causes
-        self._point = [self._of_point(case) for case in found[Aim.POINT]]
-        self.missed = bool(self._point) and min(self._point) == 1
+    def __init__(self, cases: list[Case], report: Mapping[str, Any], weights: Mapping[str, float]):
+        self.causes, self.named = report["causes"], bool(report["fingerprint"])
+        self.of = {aim: [case for case in cases if case["aim"] == aim] for aim in Aim}
+        self.of = {aim: own for aim, own in self.of.items() if own}
+        unit = sum(weights[aim] for aim in self.of) / 100
+        self.weights = {aim: weights[aim] / unit if unit else 0.0 for aim in self.of}
+        right = _up_to(cases)
+        counted = [c for c in cases if (c["kind"] is None or c["kind"] in report["required"]) and not _is_open(c)]
+        failing = [case for case in counted if case["status"] in ("fail", "error")]
+        self.failing = [case for case in failing if case not in right and case["flaw"] != Flaw.FORM]
+        self.forms = {case["form"] for case in failing if case["form"]} | ({"factor"} if right else set())
+        asked = cases[0]["kind"] is None or cases[0]["kind"] in report["required"]
+        self.near = cases[0]["near"] if asked and not right else 1.0
 
-    def parts(self, weights: Mapping[str, float]) -> list[Part]:
-        hundredth = sum(weights[aim] for aim in self.of) / 100
-        of = {aim: weights[aim] / hundredth if hundredth else 0.0 for aim in self.of}
-        return [Part(aim, of[aim] * (1 - self._lost(aim)), of[aim], list(self._because(aim))) for aim in self.of]
+    def points(self) -> Points:
+        """The points, with what they lost in each aim and beyond."""
+        lost, conduct = self._lost(), self._conduct()
+        shown = {aim: points + conduct * (aim is Aim.PLAIN) for aim, points in lost.items()}
+        parts = [
+            Part(aim, max(of - shown[aim], 0.0), of, list(self._because(aim, shown[aim])))
+            for aim, of in self.weights.items()
+        ]
+        score, limits = sum(part.earned for part in parts), []
+        if (beyond := score - (100 - sum(lost.values()) - conduct)) > 1e-9:
+            score -= beyond
+            limits.append(CONDUCT.format(beyond))
+        if more := self._more(lost):
+            score -= more
+            limits.append(MISSED.format(more))
+        if form := max((FORMS[name] for name in self.forms), default=0.0):
+            score, words = score - form, FACTOR if "factor" in self.forms else FORM
+            limits.append(words.format(form))
+        for most, sentence in self._limits():
+            if score > most:
+                score = most
+                limits.append(sentence)
+        return Points(max(round(score / 100, 6), LEAST), parts, " ".join(limits))
 
-    def limited(self, parts: list[Part], near: float, shipped: bool) -> Points:
-        """near: the share of the outputs that are right in plain values. shipped: whether the bug is one that did."""
-        score, limit = round(sum(part.earned for part in parts) / 100, 6), ""
-        if self.missed:
-            others = sum(part.of for part in parts if part.aim is not Aim.POINT) / 100
-            more = max(others - HALF, 0.0)
-            score, limit = score - more, MISSED.format(100 * more) if more else ""
-        if shipped and score > HALF:
-            score, limit = HALF, SHIPPED
-        if near < 1 and score > OUTPUTS * near:
-            score, limit = OUTPUTS * near, PARTIAL
-        return Points(max(score, LEAST), parts, limit)
+    def _limits(self) -> Iterable[tuple[float, str]]:
+        """(the most points that are left, the reason)."""
+        if self.named or any(case["shipped"] and case["flaw"] in (Flaw.NUMBERS, Flaw.SPECIAL) for case in self.failing):
+            yield HALF, SHIPPED
+        gross = [case for case in self.failing if case["aim"] == Aim.PLAIN and case["near"] < 1]
+        if gross and len(gross) >= MANY * len(self.of[Aim.PLAIN]):
+            yield HALF, GROSSLY
+        if self.near < 1:
+            yield 100 * OUTPUTS * self.near, PARTIAL
 
-    def _of_point(self, case: Mapping[str, Any]) -> float:
-        """The share that is lost of a case of the point."""
-        return max((c.share for c in self.causes if Aim.POINT in c.about and case in c.cases), default=0.0)
+    def _share(self, aim: Aim, *flaws: Flaw | None) -> float:
+        """The share of an aim's cases that fail in one of these ways."""
+        return len(self._with(aim, *flaws)) / len(self.of[aim]) if aim in self.of else 0.0
 
-    def _lost(self, aim: Aim) -> float:
-        """The share that is lost of an aim."""
-        unreached = len(self._unreached(aim)) / len(self.of[aim])
-        here = self._here(aim)
-        if aim is Aim.POINT:
-            return sum(self._point) / len(self._point) + unreached
-        if aim is not Aim.PLAIN:
-            return max([unreached, *(cause.share for cause in here)])
-        own = max((1.0 if cause.spoils else OWN for cause in here), default=0.0)
-        return min(max(unreached, own + (1 - OWN) * any(map(self._costs_more, self.causes))), 1.0)
+    def _with(self, aim: Aim, *flaws: Flaw | None) -> list[Case]:
+        return [case for case in self.failing if case["aim"] == aim and case["flaw"] in flaws]
 
-    def _here(self, aim: Aim) -> list[_Cause]:
-        """The causes that count in an aim. One that has cost the whole point counts in plain values where ordinary ones
-        show it, the first `FIRST` cases.
+    def _lost(self) -> dict[Aim, float]:
+        """The points that each aim loses."""
+        plain = self._share(Aim.PLAIN, *_VALUES, None) + TEXT * self._share(Aim.PLAIN, Flaw.TEXT)
+        point = [self._of_point(case) for case in self.of.get(Aim.POINT, ())]
+        own = self.weights.get(Aim.PLAIN, 0.0) * (1 - ANY) * plain
+        base = own + self.weights.get(Aim.POINT, 0.0) * self._share(Aim.POINT, *_VALUES)
+        base *= 1 - self._share(Aim.PLAIN, *_VALUES)  # where no plain case is right, nothing rests on them
+        lost = {Aim.PLAIN: own + self._any(plain), **self._resting(base)}
+        if point:
+            lost[Aim.POINT] = self.weights[Aim.POINT] * sum(point) / len(point)
+        unreached = {aim: self.weights[aim] * self._unreached(aim) / len(own) for aim, own in self.of.items()}
+        return {aim: max(lost[aim], unreached[aim]) for aim in self.of}
+
+    def _resting(self, base: float) -> dict[Aim, float]:
+        """What the aims lose that rest on plain values and the point, which have lost ``base`` for wrong values. In
+        layouts a case in half precision counts among the dtypes.
         """
-        here = [cause for cause in self.causes if aim in cause.about]
-        if aim is Aim.PLAIN:
-            here = [c for c in here if not self._cost_the_point(c) or any(one in c.cases for one in self.first)]
-        return here
+        numbers = self._numbers()
+        special = self._special(numbers)
+        values = numbers | ({special} if special else set())
+        most = sum(self.weights[aim] for aim in values)
+        left = max(1 - base / most, 0.0) if most else 0.0
+        found = {}
+        for aim in _RESTING:
+            shares = left * (aim in values), TEXT * bool(self._with(aim, Flaw.TEXT)), float(bool(self._with(aim, None)))
+            found[aim] = self.weights.get(aim, 0.0) * max(shares)
+        return found
 
-    def _costs_more(self, cause: _Cause) -> bool:
-        """Whether plain values pay for it wherever it counts: it makes numbers wrong."""
-        return cause.wrong and not self._cost_the_point(cause)
+    def _numbers(self) -> set[Aim]:
+        """The aims that pay for wrong numbers."""
+        failing = [case for aim in _RESTING for case in self._with(aim, Flaw.NUMBERS)]
+        halves = [case for case in failing if case["aim"] == Aim.LAYOUTS and case["half"] and Aim.DTYPES in self.of]
+        numbers = {Aim(case["aim"]) for case in failing if case not in halves}
+        return numbers | ({Aim.DTYPES} if halves and not numbers & {Aim.DTYPES, Aim.LAYOUTS} else set())
 
-    def _cost_the_point(self, cause: _Cause) -> bool:
-        return self.missed and Aim.POINT in cause.about
+    def _special(self, numbers: set[Aim]) -> Aim | None:
+        """The aim that pays for what goes wrong with NaN, infinity, nothing and bad input: one that pays for nothing
+        else, if any, and none that pays for ``numbers``.
+        """
+        aims = [aim for aim in _RESTING if aim not in numbers and self._with(aim, Flaw.SPECIAL)]
+        return min(
+            aims, key=lambda aim: len(self._with(aim, None)) + TEXT * len(self._with(aim, Flaw.TEXT)), default=None
+        )
 
-    def _because(self, aim: Aim) -> Iterator[str]:
-        here = self._here(aim)
-        yield from (cause.told(aim) for cause in here)
-        if aim is Aim.PLAIN and not here:
-            yield from (f"{ELSEWHERE} {cause.where(aim)}." for cause in self.causes if self._costs_more(cause))
+    def _any(self, plain: float) -> float:
+        """What plain values lose where ordinary numbers are wrong anywhere: where no plain case fails, no more than
+        what leaves half beside the point.
+        """
+        most = ANY * self.weights.get(Aim.PLAIN, 0.0)
+        if plain or not any(case["flaw"] == Flaw.NUMBERS for case in self.failing):
+            return most if plain else 0.0
+        point = self._share(Aim.POINT, Flaw.NUMBERS)
+        return 0.0 if point == 1 else min(most, max(HALF - self.weights.get(Aim.POINT, 0.0) * point, 0.0))
+
+    def _of_point(self, case: Case) -> float:
+        """The share that is lost of a case of the point."""
+        if case not in self.failing or case["flaw"] in _SPOILS:
+            return 0.0
+        return TEXT if case["flaw"] == Flaw.TEXT else 1.0
+
+    def _conduct(self) -> float:
+        """What conduct costs: as much as plain values are worth where they have it, and elsewhere no more."""
+        weights, most = self.weights, self.weights.get(Aim.PLAIN, HALF)
+        if self._with(Aim.PLAIN, *_SPOILS):
+            return most
+        cost = sum(weights[aim] for aim in _RESTING if self._with(aim, Flaw.CONDUCT))
+        cost += weights.get(Aim.POINT, 0.0) * self._share(Aim.POINT, Flaw.CONDUCT)
+        cost += weights.get(Aim.DTYPES, 0.0) * any(case["flaw"] == Flaw.CONVERTED for case in self.failing)
+        return min(cost, most)
+
+    def _more(self, lost: Mapping[Aim, float]) -> float:
+        """What a point that is missed as a whole costs beyond its own weight, where plain values have not lost it."""
+        point = self.of.get(Aim.POINT)
+        if not point or min(map(self._of_point, point)) < 1:
+            return 0.0
+        more = max(100 - self.weights[Aim.POINT] - HALF, 0.0)
+        numbers = self._share(Aim.POINT, Flaw.NUMBERS) == 1
+        return max(more - lost.get(Aim.PLAIN, 0.0), 0.0) if numbers else more
+
+    def _because(self, aim: Aim, lost: float) -> Iterable[str]:
+        if not lost:
+            return
+        told = False
+        for cause in self.causes:
+            if names := self._names(cause, lambda case: case["aim"] == aim):
+                told = True
+                yield f"{names}: {cause['message']}"
+        if aim is Aim.PLAIN and not told:
+            for cause in self.causes:
+                if names := self._names(cause, lambda case: case["flaw"] == Flaw.NUMBERS):
+                    yield f"{ELSEWHERE} {names}."
         if unreached := self._unreached(aim):
-            yield f"{len(unreached)} of {len(self.of[aim])} cases: {unreached[0]['message']}"
+            first = next(case for case in self.of[aim] if _is_open(case))
+            yield f"{unreached} of {len(self.of[aim])} cases: {first['message']}"
 
-    def _unreached(self, aim: Aim) -> list[Mapping[str, Any]]:
-        return [case for case in self.of[aim] if _is_open(case)]
+    def _names(self, cause: Mapping[str, Any], which: Callable[[Case], bool]) -> str:
+        """The cases of a cause that count and are such."""
+        names = [case["name"] for case in self.failing if case["name"] in cause["cases"] and which(case)]
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        return f"{'; '.join(names[:_SHOWN])}{more}"
+
+    def _unreached(self, aim: Aim) -> int:
+        return sum(map(_is_open, self.of[aim]))

@@ -8,6 +8,8 @@ import torch
 from .contract import Args, Contract, as_tuple, map_tensors, named_tensors
 from .huge_strides import far_apart, is_apart
 
+_DTYPES = {float: torch.float64, int: torch.int64, bool: torch.bool}  # of Python's numbers
+
 
 def duplicate(tensor: torch.Tensor) -> torch.Tensor:
     """A copy in memory of its own with the same shape, strides and offset."""
@@ -60,6 +62,22 @@ class Given:
         """The results that lie in the arguments: copies, but where the memory of the answer's process is limited."""
         results = tuple(self._after[name] for name in self._writes)
         return map_tensors(apart, results) if self._copied else results
+
+    def returned(self, contract: Contract, result: object) -> object:
+        """What an answer returned: tensors for Python numbers; nothing where it only writes, and returns what it
+        wrote as PyTorch's own functions do.
+        """
+        written = [self.copies[name] for name in self._writes]
+
+        def is_written(output: object) -> bool:
+            return any(output is one or shares_memory(one, output) for one in written)
+
+        if not contract.outputs and written and all(map(is_written, as_tuple(result))):
+            return None
+        if contract.witness or not isinstance(result, int | float | tuple | list):
+            return result
+        made = tuple(torch.tensor(o, dtype=_DTYPES[type(o)]) if type(o) in _DTYPES else o for o in as_tuple(result))
+        return made if isinstance(result, tuple | list) else made[0]
 
     def mutated(self) -> tuple[str, ...]:
         """The copies that do not hold what was given; of those that are written, between their elements."""

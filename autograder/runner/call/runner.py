@@ -80,6 +80,7 @@ class InProcess:
             peak.exclude(copy)
         written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
         result, trouble = self._watched(given.handed, machine, peak, written)
+        result = given.returned(self.contract, result)
         outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=dict(machine.traffic))
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
         outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()

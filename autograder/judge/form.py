@@ -1,0 +1,72 @@
+"""The form of a result: its dtype, its shape, which output is which. Values are judged as if it were right."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+
+import torch
+
+from ..runner import Args
+from .closeness import Expected, near, unlike
+
+_MOST = 4  # outputs, of which any may stand in the place of any other
+_NUMBERS = (torch.float64, torch.int64)  # the dtypes that a Python number gets
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is wrong with the form of a result. code: as `points.FORMS` has it. place: the output. message: in a
+    sentence.
+    """
+
+    code: str
+    place: str
+    message: str
+
+
+def as_asked(expected: Expected, outputs: Args) -> tuple[Args, Form | None]:
+    """The outputs in the form that was asked for, as far as they hold numbers for it; what was wrong with theirs."""
+    if len(outputs) != len(expected.values):
+        return outputs, None
+    straight = _converted(expected, outputs)
+    if all(one is not None for one in straight) and near(expected, straight) == 1:
+        return straight, next(_forms(expected, outputs), None)
+    for order in _orders(len(outputs)):
+        turned = _converted(expected, tuple(outputs[i] for i in order))
+        if all(one is not None for one in turned) and near(expected, turned) == 1:
+            moved = [expected.names[place] for place, i in enumerate(order) if place != i]
+            names = f"{', '.join(moved[:-1])} and {moved[-1]}"
+            return turned, Form("exchanged", moved[0], f"{names} are exchanged.")
+    kept = tuple(given if one is None else one for given, one in zip(outputs, straight, strict=True))
+    return kept, next(_forms(expected, outputs), None)
+
+
+def _orders(count: int) -> Iterator[tuple[int, ...]]:
+    """All orders of so many outputs but theirs."""
+    yield from (order for order in permutations(range(count)) if order != tuple(range(count)) and count <= _MOST)
+
+
+def _converted(expected: Expected, outputs: Args) -> tuple[torch.Tensor, ...]:
+    """Each output in the dtype and shape of what is right; None where it holds no such numbers."""
+    return tuple(_as(o, v.shape, d) for o, v, d in zip(outputs, expected.values, expected.dtypes, strict=True))
+
+
+def _as(actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> torch.Tensor | None:
+    if actual.shape != shape:
+        if [size for size in actual.shape if size != 1] != [size for size in shape if size != 1]:
+            return None
+        actual = actual.reshape(shape)
+    if actual.dtype == dtype or actual.is_complex():
+        return actual if actual.dtype == dtype else None
+    other = actual.to(dtype)
+    return other if dtype.is_floating_point or bool((other.double() == actual.double()).all()) else None
+
+
+def _forms(expected: Expected, outputs: Args) -> Iterator[Form]:
+    """What is wrong with the form of each output, shapes first."""
+    rows = list(zip(expected.names, outputs, expected.values, expected.dtypes, strict=True))
+    for code in ("shape", "dtype"):
+        for name, actual, value, dtype in rows:
+            if message := unlike(name, actual, value.shape, actual.dtype if code == "shape" else dtype):
+                number = not actual.dim() and actual.dtype in _NUMBERS
+                yield Form(code, name, f"{message} Return a tensor, not a Python number." if number else message)

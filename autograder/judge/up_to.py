@@ -1,0 +1,37 @@
+"""Whether wrong results are right up to one factor, or as if nothing had arrived from above."""
+
+import torch
+
+from ..runner import Args
+from .closeness import NEAR, Expected, expect, near
+from .trial import Trial
+
+ONE = "one factor"
+
+
+def up_to(trial: Trial, expected: Expected, outputs: Args) -> tuple[str, float] | None:
+    """What makes all outputs right within `NEAR`, and the factor; None where nothing does."""
+    if trial.exercise.forward is not None and isinstance(trial.args[0], torch.Tensor):
+        alone = expect(trial.exercise, trial.case, (torch.ones_like(trial.args[0]), *trial.args[1:]))
+        if near(alone, outputs) == 1:
+            return f"without {trial.exercise.parameters[0]}", 1.0
+    factors = [_factor(*one) for one in zip(expected.values, expected.allowed, outputs, strict=True)]
+    told = {factor for factor in factors if factor != 1}
+    if told and None not in told and max(told) - min(told) <= 2 * NEAR * max(map(abs, told)):
+        return ONE, next(iter(told))
+    return None
+
+
+def _factor(value: torch.Tensor, allowed: torch.Tensor, output: torch.Tensor) -> float | None:
+    """The factor that an output is off by: 1 where it is right, None where there is none."""
+    if not output.is_floating_point():
+        return 1.0 if torch.equal(output, value) else None
+    told = value.isfinite() & allowed.isfinite()
+    exact, given = value.double()[told], output.double()[told]
+    square = float(exact @ exact)
+    if not square or not bool(given.isfinite().all()):
+        return 1.0 if torch.equal(exact, given) else None
+    factor = float(given @ exact) / square
+    if not factor or float((given - factor * exact).norm()) > NEAR * abs(factor) * square**0.5:
+        return None
+    return 1.0 if abs(factor - 1) <= NEAR else factor
