@@ -1,0 +1,118 @@
+"""What our Triton kernels and other people's cost by their machine code, for sm_90, on a machine without a GPU.
+
+    python benchmarks/machine_code.py                 the table, and the page benchmarks/machine_code.md
+    python benchmarks/machine_code.py gelu attention  the rows with one of these words; writes nothing
+    python benchmarks/machine_code.py --json          rows as data, one a line; writes nothing
+
+Liger-Kernel is not a dependency: where it is not installed, its rows say "not run".
+"""
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from datetime import date
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+os.environ["TRITON_INTERPRET"] = "0"  # before triton: else nothing is compiled
+
+import torch  # noqa: E402
+import triton  # noqa: E402
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from benchmarks.sass import CARDS, Kernel, count  # noqa: E402
+from benchmarks.sass.rows import LIGER, Row, all_rows  # noqa: E402
+
+PAGE = Path(__file__).with_suffix(".md")
+COLUMNS = (
+    "operation, dtype, whose, kernel, instructions, all code, registers, spills, barriers, loads and stores, share"
+)
+HEAD = f"| {COLUMNS.replace(', ', ' | ')} |"
+ABOUT = """# The machine code of our kernels
+
+{machine}, PyTorch {torch}, Triton {triton}, {when}:
+`python benchmarks/machine_code.py`. Each launch is compiled for sm_90 and read from NVIDIA's disassembler. Nothing is
+run, and no GPU has timed these kernels.
+
+- *Instructions*: of a thread, loops multiplied out, by the shortest way to the last store, times threads over elements
+  (attention: over scores; a matrix product: over its result). *All code* counts what a GPU may never reach, too.
+- *Spills*: loads and stores of local memory in the code, local arrays included. *Loads and stores*: how many of how
+  many bits, those in a loop once.
+- Matrices have 64 rows: the gradients of norms add up as many partial sums as their first pass has numbers. With more
+  rows that second pass (`column_sums_kernel`) stops growing at 256 rows.
+- *Share*: the most of the bandwidth of an H100 and an H200 (3.0 and 4.3 TB/s), or of their tensor cores (989 TFLOP/s),
+  that bytes, instructions (132 SM x 4 x 32 at 1.755 GHz) and special functions (an eighth of that) allow. A bound from
+  above: latency, occupancy, the caches and bank conflicts are left out. Fewer instructions are no proof of speed.
+
+{table}
+"""
+
+
+def kernels_of(row: Row, dtype: torch.dtype) -> list[Kernel] | str:
+    """The kernels, or a sentence why there are none."""
+    if row.whose == LIGER and not find_spec("liger_kernel"):
+        return "not run: pip install liger-kernel"
+    module, _, name = row.function.replace(":", ".").rpartition(".")
+    try:
+        function = getattr(import_module(f"graded_kernels.kernels.{module}" if row.whose == "ours" else module), name)
+        return count(function, *row.arguments(dtype), elements=row.elements, products=row.products)
+    except Exception as error:  # whatever another project's kernel, or a size that is too large, ends in
+        return f"not compiled: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+
+
+def data(rows: list[Row]) -> Iterator[dict[str, Any]]:
+    """A line of the table each, as it is made."""
+    for row in rows:
+        for dtype in row.dtypes:
+            place = {"operation": row.operation, "dtype": str(dtype).removeprefix("torch."), "whose": row.whose}
+            kernels = kernels_of(row, dtype)
+            if isinstance(kernels, str):
+                yield {**place, "says": kernels}
+                continue
+            for kernel in kernels:
+                shares = {card: kernel.share(card) for card in CARDS}
+                yield {**place, **dataclasses.asdict(kernel), "shares": shares}
+
+
+def line(found: dict[str, Any]) -> str:
+    place = f"| {found['operation']} | {found['dtype']} | {found['whose']} |"
+    if "says" in found:
+        return f"{place} {found['says']} |" + " |" * 7
+    widths = ["".join(f"{n}x{bits} " for bits, n in found[access].items()).strip() for access in ("loads", "stores")]
+    shares = ", ".join(f"{share:.2f}" for share in found["shares"].values())
+    name = found["name"] + "".join(f" ({note})" for note in found["notes"])
+    numbers = f"{found['instructions']:.1f} | {found['at_most']:.1f} | {found['registers']} | {found['spills']}"
+    return f"{place} {name} | {numbers} | {found['barriers']} | {'; '.join(widths)} | {shares} |"
+
+
+def machine() -> str:
+    return f"{os.cpu_count()} cores of {platform.processor() or platform.machine()}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Count the machine code of Triton kernels without a GPU.")
+    parser.add_argument("words", nargs="*", help="rows whose operation has one of these words (all of them)")
+    parser.add_argument("--json", action="store_true", help="rows as data")
+    options = parser.parse_args()
+    rows = [row for row in all_rows() if not options.words or any(word in row.operation for word in options.words)]
+    table = [HEAD, "|---" * HEAD.count(" | ") + "|---|"]
+    if not options.json:
+        print(*table, sep="\n")
+    for found in data(rows):
+        table.append(line(found))
+        print(json.dumps(found) if options.json else table[-1], flush=True)
+    if not options.words and not options.json:
+        values = {"machine": machine(), "torch": torch.__version__, "triton": triton.__version__}
+        when = f"{date.today():%B %Y}"
+        PAGE.write_text(ABOUT.format(**values, when=when, table="\n".join(table)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

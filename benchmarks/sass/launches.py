@@ -1,0 +1,71 @@
+"""The launches of a function, compiled for a GPU that is not there, and not run."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import triton
+from graded_kernels.autograder.gpu import Target
+from triton.backends.compiler import GPUTarget
+from triton.runtime.autotuner import Autotuner
+from triton.runtime.jit import JITFunction
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch. bound: the value of each parameter, constants and options included. shared: bytes a program."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    bound: dict[str, Any]
+    warps: int
+    shared: int
+    ttir: str
+    cubin: bytes
+
+
+def compiled(function: Callable[..., Any], args: tuple, named: dict[str, Any], target: Target) -> list[Launch]:
+    """What ``function(*args, **named)`` launches. Its tensors hold whatever memory held: nothing is computed, now or
+    later in the process.
+
+    Of an autotuned kernel the first configuration is taken, since to time the others takes a GPU.
+    """
+    with _compiling(target) as launches:
+        function(*args, **named)
+    return launches
+
+
+@contextlib.contextmanager
+def _compiling(target: Target) -> Iterator[list[Launch]]:
+    launches: list[Launch] = []
+    run, tuned = JITFunction.run, Autotuner.run
+
+    def compile_only(self, *values, grid, warmup, **options):
+        made = run(self, *values, grid=grid, warmup=True, **options)
+        bound = {**dict(zip(self.arg_names, values, strict=False)), **options}
+        sizes = (*(grid(bound) if callable(grid) else grid), 1, 1)[:3]
+        metadata = made.metadata
+        code = made.asm["ttir"], made.asm["cubin"]
+        launches.append(Launch(metadata.name, sizes, bound, metadata.num_warps, metadata.shared, *code))
+        return made
+
+    def first_configuration(self, *values, **options):
+        return self.fn.run(*values, **options, **self.configs[0].all_kwargs())
+
+    triton.runtime.driver.set_active(_driver(target))
+    JITFunction.run, Autotuner.run = compile_only, first_configuration
+    try:
+        yield launches
+    finally:
+        JITFunction.run, Autotuner.run = run, tuned
+
+
+def _driver(target: Target) -> type:
+    """Stands for the GPU that Triton asks about before it compiles."""
+
+    class Driver:
+        get_current_target = staticmethod(lambda: GPUTarget(target.backend, target.arch, target.warp_size))
+        get_current_device = get_current_stream = staticmethod(lambda *_: 0)
+
+    return Driver
