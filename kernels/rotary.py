@@ -6,9 +6,9 @@
 
 x, y: (B, H, M, D), D even   positions: (B, M) int64   inv_freq: (D / 2,) float32. Pair i is (i, i + D / 2), as in
 Llama, or (2i, 2i + 1) where interleaved, as in the paper: Su et al. 2021, arXiv:2104.09864.
-One program has a token and some of its heads, which share the angles. Angles are taken modulo 2π in float64: at
-position 2^20 a float32 has steps of 1/16 radian. That is four operations a pair, and their sine and cosine are float32,
-as is all else, rounded once at the store.
+One program has a token: its angles are computed once, for all heads. An angle is a number of turns in float64, of which
+the whole ones go exactly: at position 2^20 a float32 has steps of 1/16 radian. That is four operations a pair. Sine and
+cosine of the rest are float32, as is all else, rounded once at the store.
 """
 
 import torch
@@ -18,59 +18,59 @@ from .autograd import Function, sole
 from .language import check_tensors, describe, tl, triton, use_triton
 
 # %% rotary_forward
-PAIRS = 1024  # that a program holds
+PAIRS = 512  # that a program turns at a time: 16 of a thread
 
 
 @triton.jit
-def reduced(position, inv_freq):
-    """position · inv_freq in radians, less a whole number of turns: float32, from -π to π."""
-    angle = position.to(tl.float64) * inv_freq.to(tl.float64)  # exact: 24 bits times at most 29
-    turns = angle * 0.15915494309189535
-    return ((turns - tl.floor(turns + 0.5)) * 6.283185307179586).to(tl.float32)
+def cos_sin(turns):
+    """Cosine and sine of a number of turns, float64: float32, each off by 2^-23 at most.
+
+    Less the whole turns nothing is large, so that no slow path is needed, as `tl.cos` has one for large angles. Both
+    are polynomials in r², fitted by the Remez algorithm on a quarter of a turn to either side.
+    """
+    half = ((turns - tl.floor(turns + 0.5)) * 2.0).to(tl.float32)  # half turns, -1 to 1
+    n = tl.floor(half + 0.5)
+    r = half - n  # -1/2 to 1/2; an odd n changes the sign of both
+    u = r * r
+    sin = 3.14159274 + u * (-5.16771030 + u * (2.55007768 + u * (-0.598292172 + u * 0.0776594058)))
+    cos = -4.93480206 + u * (4.05870914 + u * (-1.33521211 + u * (0.234937564 - u * 0.0243967157)))
+    sign = 1.0 - 2.0 * tl.abs(n)
+    return (1.0 + u * cos) * sign, r * sin * sign
 
 
 @triton.jit
 def rotate_kernel(
-    x_ptr,
-    positions_ptr,
-    inv_freq_ptr,
-    y_ptr,
-    H,
-    M,
-    HALF,
-    stride_b,
-    stride_h,
-    stride_m,
-    stride_d,
-    DIRECTION: tl.constexpr,
-    INTERLEAVED: tl.constexpr,
-    HEADS: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """Program (t, h) turns the pairs of HEADS heads of token t of B · M."""
+    x_ptr, positions_ptr, inv_freq_ptr, y_ptr, H, M, HALF, stride_b, stride_h, stride_m, stride_d,
+    DIRECTION: tl.constexpr, INTERLEAVED: tl.constexpr, HEADS: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Program t turns token t of B · M, HEADS heads at a time."""
     token = tl.program_id(0).to(tl.int64)
     b, m = token // M, token % M
-    heads = tl.program_id(1) * HEADS + tl.arange(0, HEADS)[:, None]
     pairs = tl.arange(0, BLOCK)
-    mask = (heads < H) & (pairs < HALF)
 
     position = tl.load(positions_ptr + token)
     inv_freq = tl.load(inv_freq_ptr + pairs, mask=pairs < HALF, other=0.0)
-    angle = reduced(position, inv_freq)
-    cos, sin = tl.cos(angle), tl.sin(angle) * DIRECTION
+    angle = position.to(tl.float64) * inv_freq.to(tl.float64)  # exact: 24 bits times at most 29
+    cos, sin = cos_sin(angle * 0.15915494309189535)
+    sin *= DIRECTION
 
-    first = 2 * pairs if INTERLEAVED else pairs
-    second = first + 1 if INTERLEAVED else first + HALF
-    x_ptr += b * stride_b + m * stride_m + heads.to(tl.int64) * stride_h
-    y_ptr += ((b * H + heads) * M + m) * HALF * 2
-    x_1 = tl.load(x_ptr + first.to(tl.int64) * stride_d, mask=mask, other=0.0).to(tl.float32)
-    x_2 = tl.load(x_ptr + second.to(tl.int64) * stride_d, mask=mask, other=0.0).to(tl.float32)
-
-    y_1 = x_1 * cos - x_2 * sin
-    y_2 = x_2 * cos + x_1 * sin
-
-    tl.store(y_ptr + first, y_1.to(y_ptr.dtype.element_ty), mask=mask)
-    tl.store(y_ptr + second, y_2.to(y_ptr.dtype.element_ty), mask=mask)
+    for start in range(0, H, HEADS):
+        heads = start + tl.arange(0, HEADS)[:, None]
+        x_row = x_ptr + b * stride_b + m * stride_m + heads.to(tl.int64) * stride_h
+        y_row = y_ptr + ((b * H + heads) * M + m) * HALF * 2
+        if INTERLEAVED:  # both numbers of a pair in one wide load
+            cols = tl.arange(0, 2 * BLOCK)
+            mask = (heads < H) & (cols < 2 * HALF)
+            x = tl.load(x_row + cols.to(tl.int64) * stride_d, mask=mask, other=0.0).to(tl.float32)
+            x_1, x_2 = tl.split(tl.reshape(x, (HEADS, BLOCK, 2)))
+            y = tl.join(x_1 * cos - x_2 * sin, x_2 * cos + x_1 * sin)
+            tl.store(y_row + cols, tl.reshape(y, (HEADS, 2 * BLOCK)).to(y_ptr.dtype.element_ty), mask=mask)
+        else:
+            first, second, mask = pairs, pairs + HALF, (heads < H) & (pairs < HALF)
+            x_1 = tl.load(x_row + first.to(tl.int64) * stride_d, mask=mask, other=0.0).to(tl.float32)
+            x_2 = tl.load(x_row + second.to(tl.int64) * stride_d, mask=mask, other=0.0).to(tl.float32)
+            tl.store(y_row + first, (x_1 * cos - x_2 * sin).to(y_ptr.dtype.element_ty), mask=mask)
+            tl.store(y_row + second, (x_2 * cos + x_1 * sin).to(y_ptr.dtype.element_ty), mask=mask)
 
 
 def rotate(x, positions, inv_freq, interleaved, direction):
@@ -84,7 +84,7 @@ def rotate(x, positions, inv_freq, interleaved, direction):
     tensors = x, positions.contiguous(), inv_freq.contiguous(), y
     sizes = H, M, D // 2, *x.stride()
     how = {"DIRECTION": direction, "INTERLEAVED": interleaved, "HEADS": heads, "BLOCK": block}
-    rotate_kernel[(B * M, triton.cdiv(H, heads))](*tensors, *sizes, **how)
+    rotate_kernel[(B * M,)](*tensors, *sizes, **how, num_warps=1)  # one warp, or more would compute the angles again
     return y
 
 

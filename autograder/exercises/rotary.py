@@ -318,6 +318,12 @@ def cases(turned: str, values: Callable[..., Values]) -> tuple[Case, ...]:
             draw.same.put(torch.nan, 1, 0, 2, 3),
         ),
         ask(
+            "every second of halves",
+            "The stride of the last dimension is 2: the second half does not begin D / 2 numbers further.",
+            (2, 2, 9, 14),
+            draw.same.every_second(),
+        ),
+        ask(
             "distinction: the angle to its last digit",
             "At position 2^20 a float32 has steps of 1/16 radian. Where does the angle have more digits than that, and "
             "when do you take the whole turns out of it?",

@@ -58,14 +58,14 @@ MUTANTS = {
     ("rotary_forward", "triton"): (
         (
             "has the angle in float32, rounded twice more",
-            "angle * 0.15915494309189535",
-            "(angle.to(tl.float32) * 0.15915494).to(tl.bfloat16).to(tl.float64)",
+            "cos_sin(angle * 0.15915494309189535)",
+            "cos_sin((angle.to(tl.float32) * 0.15915494).to(tl.bfloat16).to(tl.float64))",
             ORDINARY,
         ),
         (
             "skips what is negative",
-            "mask = (heads < H) & (pairs < HALF)",
-            "mask = (heads < H) & (pairs < HALF) & (tl.load(positions_ptr + token) >= 0)",
+            "mask = pairs, pairs + HALF, (heads < H) & (pairs < HALF)",
+            "mask = pairs, pairs + HALF, (heads < H) & (pairs < HALF) & (position >= 0)",
             NEGATIVE,
         ),
         (
@@ -76,13 +76,26 @@ MUTANTS = {
         ),
         ("has no mask for heads", "(heads < H) & (pairs < HALF)", "(heads < H + 1) & (pairs < HALF)", "3 pairs"),
         (
+            "has no mask for pairs",
+            "(heads < H) & (cols < 2 * HALF)",
+            "(heads < H) & (cols < 2 * BLOCK)",
+            "3 pairs, interleaved",
+        ),
+        (
             "takes the layout for contiguous",
             "heads.to(tl.int64) * stride_h",
             "heads.to(tl.int64) * M * HALF * 2",
             "heads before tokens in memory",
         ),
-        ("takes numbers for neighbours", "first.to(tl.int64) * stride_d", "first.to(tl.int64)", "every second number"),
-        ("stores halves", "tl.store(y_ptr + first, y_1", "tl.store(y_ptr + pairs, y_1", INTERLEAVED),
+        ("takes pairs for neighbours", "cols.to(tl.int64) * stride_d", "cols.to(tl.int64)", "every second number"),
+        (
+            "takes numbers for neighbours",
+            "first.to(tl.int64) * stride_d",
+            "first.to(tl.int64)",
+            "every second of halves",
+        ),
+        ("forgets the sign of a half turn", "1.0 - 2.0 * tl.abs(n)", "1.0", ORDINARY),
+        ("exchanges the halves", "tl.store(y_row + first,", "tl.store(y_row + pairs + 1,", ORDINARY),
         ("wraps offsets", "b * stride_b", "b.to(tl.int32) * stride_b", "offsets beyond 2^31"),
         ("takes positions as they lie", "positions.contiguous()", "positions", "one row of positions for all"),
     ),

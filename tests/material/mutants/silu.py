@@ -95,8 +95,11 @@ MUTANTS = {
         ("the first block only", "(triton.cdiv(y.numel(), BLOCK),)", "(1,)", BLOCKS),
     ),
     ("swiglu_backward", "triton"): (
-        ("dup without silu", "dup = dy * silu_of(gate)", "dup = dy * gate", ORDINARY),
-        ("dgate without up", "silu_derivative_times(dy * up, gate)", "silu_derivative_times(dy, gate)", ORDINARY),
+        ("dup without silu", "dup = part * gate * tail", "dup = dy * gate", ORDINARY),
+        ("dgate without up", "part * up * slope", "part * slope", ORDINARY),
+        ("the sigmoid's derivative alone", "1.0 + bounded * (other", "bounded * (other", ORDINARY),
+        ("the same in half precision", "1.0 + bounded * other", "bounded * other", FP16),
+        ("the root of a sigmoid", "part = dy * tail\n", "part = dy\n", FP16),
         ("the gradients change places", "return dgate, dup", "return dup, dgate", ORDINARY),
         (
             "dup is never stored",
