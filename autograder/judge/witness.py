@@ -74,33 +74,47 @@ def _judged(record: Witness, args: Args, names: tuple[str, str]) -> list[Judged]
     exercise = record.exercise
     expected = expect(exercise, case, args)
 
-    def failures(outputs: Args) -> list[Comparison]:
-        compared = compare_all(expected, outputs, exercise.named(args))
-        return [c for c in compared if c.failure or c.complaint]
+    def compared(outputs: Args) -> list[Comparison]:
+        return compare_all(expected, outputs, exercise.named(args))
 
     right = tuple(v.to(d) for v, d in zip(expected.values, expected.dtypes, strict=True))
-    honest = failures(results_of(exercise.contract, exercise.peer, args) if exercise.peer else right)
+    honest = _failing(compared(results_of(exercise.contract, exercise.peer, args) if exercise.peer else right))
     status: Status = "pass"
     message = ""
     if honest:
         status, message = "fail", "PyTorch itself is outside the tolerance here: this input is out of range."
-    results = [_case(names[0], status, message, record), _bug_case(names[1], record, args, failures)]
+    results = [_case(names[0], status, message, record), _bug_case(names[1], record, args, compared)]
     return [Judged(r) for r in results]
 
 
-def _bug_case(name: str, record: Witness, args: Args, failures: Callable[[Args], list[Comparison]]) -> CaseResult:
+def _failing(compared: list[Comparison]) -> list[Comparison]:
+    return [c for c in compared if c.failure or c.complaint]
+
+
+def _bug_case(name: str, record: Witness, args: Args, compared: Callable[[Args], list[Comparison]]) -> CaseResult:
     try:
-        wrong = failures(results_of(record.exercise.contract, record.bug.function, args))
+        found = compared(results_of(record.exercise.contract, record.bug.function, args))
     except Exception as error:
         return _case(name, "pass", f"It raises {type(error).__name__}: {error}", record)
+    wrong = _failing(found)
     if not wrong:
-        return _case(name, "fail", f"{record.bug.who} is right on this input, within the tolerance.", record)
+        return _case(name, "fail", _not_enough(record, max(found, key=lambda c: c.used)), record)
     f = wrong[0].failure
     if f is None:
         return _case(name, "pass", wrong[0].complaint, record)
     at = ", ".join(f"{k} = {v:g}" for k, v in f.inputs.items())
     where = f" where {at}" if at else ""
     return _case(name, "pass", f"It gives {f.output} = {f.got:g}{where}; right is {f.expected:g}.", record)
+
+
+def _not_enough(record: Witness, most: Comparison) -> str:
+    """How far off the bug is on an input that is no witness."""
+    if not most.error_there:
+        return f"{record.bug.who} is exactly right on this input."
+    off, enough = (value * most.step_there for value in (most.error_there, most.allowed_there))
+    return (
+        f"{record.bug.who} is off by {off:.2g} at most on this input; on a witness it is off by more than {enough:.2g}."
+    )
 
 
 def complaint_about(record: Witness, args: Args) -> str:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 
 import pytest
 import torch
@@ -168,3 +169,17 @@ def test_a_bug_that_gives_another_dtype_is_convicted(dtype, status):
     record = EXERCISES["silu_witness"]
     bug = dataclasses.replace(record.bug, function=lambda dy, x: record.exercise.peer(dy, x).to(dtype))
     assert statuses(dataclasses.replace(record, bug=bug)) == ["pass", "pass", status]
+
+
+def test_an_input_that_is_no_witness_is_told_how_far_off_it_is():
+    """That the bug is right was said of what is off by less than is asked."""
+
+    def message(x):
+        report = check("gelu_witness", lambda: (x, "tanh"))
+        return report.cases[2].message
+
+    assert "is exactly right on this input" in message(torch.zeros(3))
+    assert re.search(
+        r"is off by [\d.e-]+ at most on this input; on a witness it is off by more than",
+        message(torch.tensor([1e-3, 0.01])),
+    )
