@@ -291,6 +291,18 @@ def test_what_nobody_reads_and_what_pytorch_wrote_is_not_a_finding():
     assert found_in(program)[0] == {}
 
 
+def test_a_hook_before_a_launch_gets_arguments_as_they_were_given(monkeypatch):
+    given = []
+    monkeypatch.setattr(positive, "pre_run_hooks", [lambda *args, **named: given.append((args, named))])
+    x, out = randn(8), torch.empty(8, dtype=torch.bool)
+    assert found_in(lambda: positive[(1,)](x, out, N=8, num_warps=2))[0] == {}
+    ((args, named),) = given
+    assert args[0] is x
+    assert args[1] is out
+    assert len(args) == 2
+    assert named == {"N": 8, "num_warps": 2}
+
+
 def test_memory_that_is_freed_is_forgotten():
     with watched(lambda event: None, shim=False) as watch:
         y = torch.empty(64)

@@ -254,8 +254,11 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
     copies = bound
     if any(isinstance(v, torch.Tensor) and v.device.type != "cpu" for v in bound.values()):
         copies = on_host(executor, bound)
-    for hook in executor.pre_run_hooks:
-        hook(**copies)
+    for hook in executor.pre_run_hooks:  # gets positions as positions, and the options, as Triton's launcher has it
+        hook(
+            *(copies[name] for name in names[: len(args)]),
+            **{name: copies.get(name, options[name]) for name in options},
+        )
     access = emulator.begin(record)
     arguments = Arguments(access, emulator.names)
     with DisableTorchFunction():
