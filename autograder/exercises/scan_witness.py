@@ -72,7 +72,7 @@ SUSPECTS = (
         thread="state-spaces/mamba#713",
         story="Mamba 2.0.0 to 2.2.4 took e to the difference of two rounded sums, which was above 0 at times, and not "
         "by little.",
-        apart=lambda a: 1.0,
+        apart=lambda a: 0.2,
         complaint=_no_decay,
         hint="Nothing right is above 1. Two rounded sums are subtracted: how coarse are they behind a large number?",
     ),

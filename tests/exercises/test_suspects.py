@@ -84,3 +84,11 @@ def test_an_input_that_shows_no_suspect_is_not_told_so():
 def test_an_unknown_line_up_is_named():
     with pytest.raises(ValueError, match="there is no line-up 'silu_witness'; there are precision_witness,"):
         suspects.contracts("silu_witness")
+
+
+def test_a_decay_of_one_in_place_of_a_small_one_convicts():
+    """Off by 0.97 of 1, the most that a decay can be: a distance of 1 could not be reached but by more than 1."""
+    record = EXERCISES["scan_witness"]
+    seed = next(seed for seed in range(3) if record.drawn(seed).exercise.name == "decay_to_end")
+    report = check("scan_witness", lambda block: (torch.tensor([-1e8, -1.0, -1.0, 0.0]),), seed=seed)
+    assert report.passed, str(report)
