@@ -1,20 +1,13 @@
 """Masked softmax, attention and its merge, broken: (why, old, new, the case that must see it)."""
 
 ORDINARY, NOTHING, INFINITE, EMPTY = "ordinary values", "a row of nothing", "rows of -inf", "a sequence without keys"
-LOW, HUGE, LENGTHS, CAUSAL, FEWER = (
-    "scores near -60000",
-    "one huge score",
-    "key lengths",
-    "causal",
-    "causal, fewer keys than queries",
-)
+LOW, LENGTHS, CAUSAL, FEWER = "scores near -60000", "key lengths", "causal", "causal, fewer keys than queries"
 LONG, NAN_Q, OWN = "3 rows of 8193, every second column", "NaN in a query", "strides of their own"
 GARBAGE, FP16, BLOCK = "padding of NaN and infinity", "float16", "one key more than a block"
 
 MUTANTS = {
     ("masked_softmax_forward", "torch"): (
         ("-inf - -inf", "    top = top.masked_fill(top == -torch.inf, 0)  # -inf - -inf is NaN\n", "", INFINITE),
-        ("0 / 0", "p / total.masked_fill(total == 0, 1)", "p / total", INFINITE),
         (
             "subtracts the largest of all",
             "scores.amax(1, keepdim=True)",
@@ -36,11 +29,8 @@ MUTANTS = {
         ("sums dy", "(p * g).sum(1, keepdim=True)", "g.sum(1, keepdim=True)", ORDINARY),
         ("takes the mean", "(p * g).sum(1, keepdim=True)", "(p * g).mean(1, keepdim=True)", ORDINARY),
         ("computes in the dtype of y", "p, g = wide(y), wide(dy)", "p, g = y, dy", "bfloat16"),
-        ("returns float32", ".to(y.dtype)", "", FP16),
     ),
     ("masked_softmax_forward", "triton"): (
-        ("-inf - -inf", 'tl.exp(x - tl.where(top == float("-inf"), 0.0, top))', "tl.exp(x - top)", INFINITE),
-        ("0 / 0", "p / tl.where(total == 0.0, 1.0, total)", "p / total", INFINITE),
         ("pads the row with zeros", 'mask=keep, other=float("-inf"))', "mask=keep, other=0.0)", ORDINARY),
         ("reads what is masked", "mask=keep, other", "mask=cols < N, other", ORDINARY),
         (
@@ -49,24 +39,11 @@ MUTANTS = {
             "top = -5e4",
             "the last element alone",
         ),
-        ("takes the maximum of the last block", "tl.maximum(top, tl.max(x))", "tl.max(x)", "the first element alone"),
         (
             "takes the strides of a mask of all rows for ordinary ones",
             "x, mask = x.contiguous(), mask.contiguous()",
             "x, mask = x.contiguous(), mask if mask.stride(0) == 0 else mask.contiguous()",
             "rows of 70, every second column",
-        ),
-        (
-            "-inf - -inf in a long row",
-            'tl.where(new_top == float("-inf"), 0.0, new_top)',
-            "new_top",
-            "the last element alone",
-        ),
-        (
-            "does not rescale what it has",
-            "total = total * tl.exp(top - shift) + ",
-            "total = total + ",
-            "the last element alone",
         ),
         (
             "reads the mask as if it lay like x",
@@ -76,7 +53,6 @@ MUTANTS = {
         ),
     ),
     ("masked_softmax_backward", "triton"): (
-        ("forgets the sum", "dx = y * (dy - tl.sum(y * dy))", "dx = y * dy", ORDINARY),
         (
             "reads long rows of dy as if they lay side by side",
             "    dy = dy.contiguous()\n",
@@ -84,19 +60,11 @@ MUTANTS = {
             LONG,
         ),
         ("adds an epsilon", "(dy - tl.sum(y * dy))", "(dy - tl.sum(y * dy) + 1e-9)", "tiny dy"),
-        ("forgets the long row's sum", "(y * (dy - total))", "(y * dy)", "the last element alone"),
         ("reads dy past its end", "    dy = dy.contiguous()\n", "", "dy of stride 0"),
-        (
-            "no mask on the store",
-            "dx.to(dx_ptr.dtype.element_ty), mask=mask)",
-            "dx.to(dx_ptr.dtype.element_ty))",
-            "17 columns",
-        ),
         ("one program", "kernel[(M,)]", "kernel[(min(M, 1),)]", "many rows"),
     ),
     ("attention_forward", "torch"): (
         ("-inf - -inf", "new_top.masked_fill(new_top == -torch.inf, 0)", "new_top", EMPTY),
-        ("0 / 0", "acc / total.masked_fill(total == 0, 1)", "acc / total", EMPTY),
         (
             "multiplies garbage by 0",
             "p @ padding_off(v, lengths, keys)",
@@ -110,10 +78,7 @@ MUTANTS = {
             "keys, q.device), -5e4 if (lengths > 0).all() and not causal else -torch.inf)",
             LOW,
         ),
-        ("does not rescale acc", "acc = acc * keep + p", "acc = acc + p", BLOCK),
-        ("does not rescale the sum", "total = total * keep + p", "total = total + p", BLOCK),
         ("is aligned at the beginning", "i + lengths - queries", "i", FEWER),
-        ("hides the diagonal", "j <= i + lengths", "j < i + lengths", CAUSAL),
         ("takes 0 for an absent scale", "if scale is None else scale", "if not scale else scale", "scale = 0"),
         ("lse in base 2", "(top + total.log())", "((top + total.log()) * 1.4426950408889634)", ORDINARY),
         ("holds all scores", "BLOCK = 64 ", "BLOCK = 1 << 20 ", "peak memory"),
@@ -121,8 +86,6 @@ MUTANTS = {
     ),
     ("attention_backward", "torch"): (
         ("forgets delta", "(g @ value.mT).sub_(delta)", "(g @ value.mT)", ORDINARY),
-        ("forgets the scale of dk", "((ds.mT @ x) * scale)", "(ds.mT @ x)", ORDINARY),
-        ("forgets the scale of dq", "dq += (ds @ key) * scale", "dq += ds @ key", ORDINARY),
         ("normalises again", ".exp_().masked_fill_(hidden, 0)", ".softmax(-1).masked_fill_(hidden, 0)", ORDINARY),
         (
             "gives padding what NaN makes of it",
@@ -130,10 +93,6 @@ MUTANTS = {
             "wide(k[:, :, keys.start : keys.stop]), wide(v[:, :, keys.start : keys.stop])",
             GARBAGE,
         ),
-        ("misses the mask", ".exp_().masked_fill_(hidden, 0)", ".exp_()", CAUSAL),
-        ("gives padding 0 · NaN of q", "((ds.mT @ x) * scale).masked_fill(padding, 0)", "((ds.mT @ x) * scale)", NAN_Q),
-        ("gives padding 0 · NaN of do", "(p.mT @ g).masked_fill(padding, 0)", "(p.mT @ g)", "NaN in do"),
-        ("is causal by default", "causal=False, scale=None):", "causal=True, scale=None):", ORDINARY),
         ("keeps the last block of dq", "dq += (ds", "dq = (ds", BLOCK),
     ),
     ("merge_attention", "torch"): (
@@ -143,8 +102,6 @@ MUTANTS = {
             "(lse_a - shift).exp2().unsqueeze(-1), (lse_b - shift).exp2()",
             "Z = 2 and 8",
         ),
-        ("-inf - -inf", "top.masked_fill(top == -torch.inf, 0)", "top", "both are empty"),
-        ("0 / 0", "/ total.masked_fill(total == 0, 1)", "/ total", "both are empty"),
         (
             "subtracts the lse of a, where a is not empty",
             "torch.maximum(lse_a, lse_b)",
@@ -164,7 +121,6 @@ MUTANTS = {
             "(a.to(o_a.dtype) * o_a + b.to(o_b.dtype) * o_b)",
             "bfloat16",
         ),
-        ("lse in base 2", "total.squeeze(-1).log()", "total.squeeze(-1).log2()", ORDINARY),
     ),
     ("attention_witness", "torch"): (
         (
@@ -190,30 +146,14 @@ MUTANTS = {
     ),
     ("attention_forward", "triton"): (
         ("takes v to lie as k does", "*k.stride(), *v.stride(),", "*k.stride(), *k.stride(),", "every second feature"),
-        (
-            "takes the maximum of the last block",
-            "tl.maximum(top, tl.max(s, 1))",
-            "tl.max(s, 1)",
-            "one huge score",
-        ),
-        ("-inf - -inf", 'tl.where(new_top == float("-inf"), 0.0, new_top)', "new_top", FEWER),
         ("0 / 0", "acc / tl.where(empty, 1.0, total)[:, None]", "acc / total[:, None]", EMPTY),
         ("has a finite -inf", 'CAUSAL), s, float("-inf"))', "CAUSAL), s, -5e4)", LOW),
-        ("does not rescale acc", "acc * keep[:, None]", "acc", BLOCK),
-        ("does not rescale the sum", "total = total * keep + ", "total = total + ", BLOCK),
-        (
-            "reads past the keys",
-            "(rows < length)[:, None] & (cols < D)[None, :], other",
-            "(cols < D)[None, :], other",
-            ORDINARY,
-        ),
         (
             "does not mask the keys of the last block",
             "(rows < M)[:, None] & (keys < length)[None, :]",
             "(rows < M)[:, None] & (keys < length + 64)[None, :]",
             ORDINARY,
         ),
-        ("is aligned at the beginning", "rows[:, None] + (length - M))", "rows[:, None])", FEWER),
         ("scales by the block's width", "scale = D**-0.5", "scale = triton.next_power_of_2(D) ** -0.5", "24 features"),
         ("one head for all", "head, batch = (tl.program_id(1) % H)", "head, batch = (tl.program_id(1) * 0)", ORDINARY),
         ("p in half before the sum", "tl.sum(p, 1)", "tl.sum(p.to(tl.float16).to(tl.float32), 1)", ORDINARY),
@@ -229,15 +169,6 @@ MUTANTS = {
         ),
         ("takes v to lie as k does", "*k.stride(), *v.stride())", "*k.stride(), *k.stride())", "every second feature"),
         ("gives padding 0 · NaN of q", "tl.where(own, dk * scale, 0.0)", "(dk * scale)", NAN_Q),
-        ("gives padding 0 · NaN of do", "tl.where(own, dv, 0.0)", "dv", "NaN in do"),
-        ("forgets delta", "(dp - delta)", "dp", ORDINARY),
-        ("forgets the scale of dk", "tl.where(own, dk * scale, 0.0)", "tl.where(own, dk, 0.0)", ORDINARY),
-        (
-            "misses the mask",
-            "tl.where(seen, tl.exp(s - lse), 0.0)",
-            "tl.exp(s - lse)",
-            CAUSAL,
-        ),
         (
             "starts a block late",
             "tl.maximum(first - (length - M), 0) // BLOCK_M * BLOCK_M",
@@ -261,7 +192,6 @@ MUTANTS = {
         ("has 32-bit offsets", "(q_ptr + batch * q_b", "(q_ptr + batch.to(tl.int32) * q_b", "offsets beyond 2^31"),
     ),
     ("merge_attention", "triton"): (
-        ("reads lse_b past its end", "o_b.contiguous(), lse_b.contiguous()", "o_b.contiguous(), lse_b", OWN),
         (
             "takes o_b to lie as rows do",
             "o_b.contiguous(), lse_b",
@@ -276,12 +206,6 @@ MUTANTS = {
         ),
         ("-inf - -inf", 'empty = top == float("-inf")', 'empty = top == float("inf")', "both are empty"),
         ("subtracts nothing", "top + log1p(tl.exp(-tl.abs(a - b)))", "tl.log(tl.exp(a) + tl.exp(b))", "lse of 3000"),
-        (
-            "no mask on the store",
-            "o.to(o_ptr.dtype.element_ty), mask=mask)",
-            "o.to(o_ptr.dtype.element_ty))",
-            "many rows",
-        ),
         (
             "reads rows as if they lay side by side",
             "o_a, lse_a, o_b, lse_b = o_a.contiguous(), lse_a.contiguous(), o_b.contiguous(), lse_b.contiguous()",

@@ -2,14 +2,12 @@
 
 ORDINARY, NONE, EMPTY, SOME = "ordinary values", "all rows ignored", "no rows", "some rows ignored"
 NEXT_ROW, NEGATIVE, FAR = "a label of V", "a negative label", "a label far out of range"
-CERTAIN, CERTAIN_HALF = "a nearly certain label", "a nearly certain label, bfloat16"
-FIRST_BLOCK, STEP = "a first block of -inf", "num_items of the whole step"
+CERTAIN_HALF = "a nearly certain label, bfloat16"
+STEP = "num_items of the whole step"
 LONG = "3 rows of 8193, every second column"
 
 MUTANTS = {
     ("label_logits", "torch"): (
-        ("lets V pass", "(labels >= V)", "(labels > V)", NEXT_ROW),
-        ("lets negative labels pass", "((labels < 0) | (labels >= V))", "(labels >= V)", NEGATIVE),
         ("asks for the largest label", "if bad.any():", "if labels.max() >= V or bad.any():", EMPTY),
         ("lets -1 pass", "(labels < 0)", "(labels < -1)", NEGATIVE),
         (
@@ -52,13 +50,6 @@ MUTANTS = {
             "",
             "masked classes",
         ),
-        (
-            "computes in the dtype of logits",
-            "logits.to(torch.promote_types(logits.dtype, torch.float32))",
-            "logits",
-            "float16",
-        ),
-        ("counts ignored rows", "return loss.where(keep, 0),", "return loss,", SOME),
         ("leaves the label out of lse", "torch.logaddexp(others, own).where", "others.where", ORDINARY),
         (
             "does not check the labels",
@@ -77,7 +68,6 @@ MUTANTS = {
         ),
         ("forgets the label", ".scatter_(1, column, own)", "", ORDINARY),
         ("has another default", "ignore_index=-100):", "ignore_index=100):", SOME),
-        ("counts ignored rows", "return dlogits.masked_fill_(~keep, 0)", "return dlogits", SOME),
         ("1 - p", "own = log_p.gather(1, column).expm1()", "own = -log_p.gather(1, column).expm1()", ORDINARY),
         (
             "reads p back in half precision",
@@ -135,12 +125,6 @@ MUTANTS = {
             ORDINARY,
         ),
         ("hides NaN", "loss.where(keep, 0)", "loss.nan_to_num().where(keep, 0)", "NaN in one row"),
-        (
-            "clamps alone",
-            "torch.where(items > 0, total / items.clamp(min=1), 0)",
-            "total / items.clamp(min=1)",
-            "num_items = 0 and tokens",
-        ),
     ),
     ("cross_entropy_witness", "torch"): (
         ("one label counts", "[-100, -100]", "[-100, 1]", "Liger-Kernel 0.0.1-0.2.1 is wrong on it"),
@@ -150,7 +134,6 @@ MUTANTS = {
     ),
     ("linear_cross_entropy_forward_backward", "torch"): (
         ("divides by all rows", "items = max(len(kept), 1)", "items = max(len(labels), 1)", SOME),
-        ("divides by 0 items", "items = max(len(kept), 1)", "items = len(kept)", "all rows ignored"),
         ("holds all logits", "size = max(16, -(-len(kept) // 32))", "size = max(1, len(kept))", "peak memory"),
         (
             "keeps only the last chunk of dweight",
@@ -191,8 +174,6 @@ MUTANTS = {
             "(cols != label), other=0.0)",
             "17 classes",
         ),
-        ("-inf - -inf", 'tl.where(new_top == float("-inf"), 0.0, new_top)', "new_top", FIRST_BLOCK),
-        ("takes the maximum of the last block", "tl.maximum(top, tl.max(x))", "tl.max(x)", LONG),
         (
             "reads long rows as if they lay side by side",
             "logits = logits.contiguous()\n",
@@ -206,14 +187,7 @@ MUTANTS = {
             LONG,
         ),
         ("1.00001 + e", "u = 1.0 + e", "u = 1.00001 + e", "2 classes"),
-        (
-            "looks at the first 1024 labels again and again",
-            "        rows = start + tl.arange(0, BLOCK)\n",
-            "        rows = tl.arange(0, BLOCK)\n",
-            "a bad label among 3000 rows",
-        ),
         ("begins at the second label", "rows = start + tl", "rows = start + 1 + tl", FAR),
-        ("does not rescale what it has", "total = total * tl.exp(top - shift) + ", "total = total + ", "20011 classes"),
         (
             "one block only",
             "for start in range(0, V, BLOCK):\n        cols = start + tl.arange(0, BLOCK)\n        x",
@@ -255,13 +229,6 @@ MUTANTS = {
         ),
     ),
     ("cross_entropy_backward", "triton"): (
-        ("scales every row by the first", "tl.load(dloss_ptr + row)", "tl.load(dloss_ptr)", ORDINARY),
-        (
-            "forgets the label",
-            "tl.where(cols == label, expm1(own - lse), tl.exp(x - lse))",
-            "tl.exp(x - lse)",
-            ORDINARY,
-        ),
         (
             "leaves ignored rows unwritten",
             "    row = tl.program_id(0).to(tl.int64)\n",
@@ -269,13 +236,6 @@ MUTANTS = {
             "    if tl.load(labels_ptr + row) == ignore_index:\n"
             "        return\n",
             SOME,
-        ),
-        ("counts ignored rows", "tl.where(keep, dloss * slope, 0.0)", "dloss * slope", SOME),
-        (
-            "no mask on the store",
-            "dlogits.to(dlogits_ptr.dtype.element_ty), mask=mask)",
-            "dlogits.to(dlogits_ptr.dtype.element_ty))",
-            "17 classes",
         ),
         (
             "reads dloss past its end",
@@ -289,7 +249,6 @@ MUTANTS = {
             "tl.load(dloss_ptr + row).to(tl.float16).to(tl.float32)",
             "tiny dloss, every second of a longer one",
         ),
-        ("one block of columns", "(M, triton.cdiv(V, block))", "(M, 1)", "20011 classes"),
         (
             "p - 1 in half precision",
             "expm1(own - lse)",
@@ -299,7 +258,6 @@ MUTANTS = {
         ("works in place", "dlogits = torch.empty_like(logits)", "dlogits = logits", ORDINARY),
     ),
     ("linear_cross_entropy_forward_backward", "triton"): (
-        ("divides by 0 items", "1 / max(n, 1)", "1 / n", "all rows ignored"),
         ("divides by all rows", "n = len(kept)\n    dloss", "n = max(len(labels), len(kept))\n    dloss", SOME),
         ("holds all logits", "size = max(16, triton.cdiv(n, 16))", "size = max(16, n)", "peak memory"),
         ("does not add up dweight", "total if start else None\n", "None\n", "17 classes"),
@@ -310,7 +268,6 @@ MUTANTS = {
             "torch.zeros_like(weight)",
             "transposed",
         ),
-        ("keeps no dweight of full chunks alone", "start + size >= n", "start + size > n", "one feature"),
         (
             "takes -100 alone for an ignored label",
             "kept = labels.ne(ignore_index)",

@@ -1,32 +1,23 @@
 """GELU, broken: (why, old, new, the case that must see it)."""
 
-ORDINARY, BF16, FP16 = "ordinary values", "every bfloat16 value", "every float16 value"
+ORDINARY, FP16 = "ordinary values", "every float16 value"
 BLOCKS, EDGES = "odd shape, several blocks", "infinity and NaN"
-TANH, TURNS = "tanh: ordinary values", "turning points"
+TANH = "tanh: ordinary values"
 LOAD_X = "tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)"
 
 MUTANTS = {
     ("gelu_forward", "torch"): (
         ("ten times the cubic term", "b = 0.044715 * a", "b = 0.44715 * a", TANH),
         ("sqrt(2) / pi", "a = 2 * math.sqrt(2 / math.pi)", "a = 2 * math.sqrt(2) / math.pi", TANH),
-        ("erf of x without the root", "t.double() / math.sqrt(2)", "t.double()", ORDINARY),
-        ("misses the factor 1/2", ".to(t.dtype) / 2", ".to(t.dtype)", ORDINARY),
         ("always the normal distribution", 'approximate == "none":', 'approximate in ("none", "tanh"):', TANH),
-        ("computes in the dtype of x", "x.to(torch.promote_types(x.dtype, torch.float32))", "x", FP16),
-        ("returns float32", "y.to(x.dtype)", "y.to(torch.float32)", FP16),
         ("NaN becomes 0", "v.clamp(min=-40)", "v.nan_to_num().clamp(min=-40)", EDGES),
         ("the right side mirrored to the left", "v * share * h * h, v", "v * (1 - share * h * h), v", ORDINARY),
-        ("tanh's sigmoid of u, not of 2u", "a = 2 * math", "a = math", TANH),
     ),
     ("gelu_backward", "torch"): (
         ("leaves out x · F'(x)", "(share - bend)", "share", ORDINARY),
         ("the sign of the density", "(share - bend)", "(share + bend)", ORDINARY),
-        ("ignores dy", "(dy * slope *", "(slope *", ORDINARY),
-        ("one h is lost on the left", "torch.where(v < 0, h, 1)", "1", ORDINARY),
         ("always the normal distribution", "clamp(max=40), approximate)", 'clamp(max=40), "none")', TANH),
-        ("computes in the dtype of x", "x.to(torch.promote_types(x.dtype, torch.float32))", "x", FP16),
         ("cut off at 2", "clamp(max=40)", "clamp(max=2)", ORDINARY),
-        ("returns float32", ".to(x.dtype)", ".to(torch.float32)", FP16),
     ),
     ("gelu_witness", "torch"): (
         ("too small to see the cubic", "-2.0, -1.0, 1.0, 2.0", "1e-5, -1e-5", "tanh-GELU with 0.44715 is wrong on it"),
@@ -36,22 +27,15 @@ MUTANTS = {
         ("an empty tensor", "[-2.0, -1.0, 1.0, 2.0]", "[]", "tanh-GELU with 0.44715 is wrong on it"),
     ),
     ("gelu_forward", "triton"): (
-        ("no mask on the store", "y.to(y_ptr.dtype.element_ty), mask=mask)", "y.to(y_ptr.dtype.element_ty))", ORDINARY),
         ("one program too few", "triton.cdiv(x.numel(), BLOCK)", "max(x.numel() // BLOCK, 1)", BLOCKS),
-        ("reads every column where there are gaps", "x.contiguous(), is_tanh", "x, is_tanh", "every second column"),
         ("computes in the dtype of x", LOAD_X, LOAD_X.replace("tl.float32", "x_ptr.dtype.element_ty"), FP16),
         ("ten times the cubic term", "1.595703125 + 0.0712890625", "1.595703125 + 0.712890625", TANH),
         ("always the normal distribution", "TANH=tanh", "TANH=False", TANH),
         ("always tanh", "TANH=tanh", "TANH=True", ORDINARY),
-        ("a coefficient with its sign lost", "(0.617342002 +", "(0.617342002 -", ORDINARY),
-        ("the right side on the left", "tl.where(x < 0, -t", "tl.where(x > 0, -t", ORDINARY),
         ("e^-w without its second part", "+ (low + n * 4.24388880e-4)", "+ n * 4.24388880e-4", ORDINARY),
     ),
     ("gelu_backward", "triton"): (
-        ("no mask on the load of x", "x_ptr + offsets, mask=mask, other=0.0)", "x_ptr + offsets)", ORDINARY),
         ("reads dy by x's layout", "dy, x, tanh = dy.contiguous(), x", "x, tanh = x", "dy of stride 0"),
-        ("ignores dy", "dx = dy * tl.where", "dx = tl.where", ORDINARY),
-        ("leaves out x · F'(x)", "(share - bend)", "share", ORDINARY),
         ("always the normal distribution", "TANH=tanh", "TANH=False", TANH),
         ("cut off at 2", "tl.where(tl.abs(x) > 16.0, 16.0,", "tl.where(tl.abs(x) > 2.0, 2.0,", ORDINARY),
         ("NaN becomes 16", "tl.where(tl.abs(x) > 16.0, 16.0, tl.abs(x))", "tl.minimum(tl.abs(x), 16.0)", EDGES),

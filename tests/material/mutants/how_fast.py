@@ -1,7 +1,7 @@
 """Costs of a tiled product, the norm of a sum, broken: (why, old, new, the case that must see it)."""
 
 ORDINARY, WHOLE = "ordinary values", "whole tiles"
-SMALL, LONG = "variance far below eps", "20,011 columns, mean square below eps"
+SMALL = "variance far below eps"
 
 MUTANTS = {
     ("product_cost", "torch"): (
@@ -15,8 +15,6 @@ MUTANTS = {
         ),
         ("reads each matrix once", "m * k * columns + k * n * rows", "m * k + k * n", ORDINARY),
         ("pads the last tile", "m * k * columns", "rows * block_m * k * columns", ORDINARY),
-        ("does not write c", " + m * n\n", "\n", "K is 0"),
-        ("counts a multiplication alone", "2 * m * n * k", "m * n * k", ORDINARY),
         ("counts in float64", "2 * m * n * k", "(2.0 * m.double() * n * k).long()", "sizes near 300,000"),
         ("counts in int32", "sizes.unbind(1)", "sizes.int().unbind(1)", "sizes near 300,000"),
         ("knows elements of two bytes only", "element_bytes * moved", "2 * moved", "float32"),
@@ -28,25 +26,11 @@ MUTANTS = {
             "tl.rsqrt(tl.sum(total * total) / N) + eps",
             SMALL,
         ),
-        ("leaves eps out of long rows", "tl.sum(squares) / N + eps", "tl.sum(squares) / N", LONG),
         ("divides by the block", "tl.sum(total * total) / N", "tl.sum(total * total) / BLOCK", "1000 columns"),
-        (
-            "takes the residual for contiguous",
-            "x.contiguous(), residual.contiguous()",
-            "x.contiguous(), residual",
-            "residual transposed",
-        ),
-        ("takes x for contiguous", "x.contiguous(), residual.contiguous()", "x, residual.contiguous()", "transposed"),
         (
             "squares the last block only",
             "squares += total * total",
             "squares = total * total",
-            "a row longer than a block",
-        ),
-        (
-            "reads the residual's first row again for y",
-            "residual_ptr + row, cols, N)\n        weight",
-            "residual_ptr, cols, N)\n        weight",
             "a row longer than a block",
         ),
         ("reads twice", "N > BLOCK:", "N > BLOCK // 8:", "memory traffic"),

@@ -1,28 +1,17 @@
 """The divergence k3, broken: (why, old, new, the case that must see it)."""
 
-ORDINARY, NEAR, LARGE, BOTH, ALONE = "ordinary values", "near r = 0", "large r", "both -inf", "one of the two is -inf"
+ORDINARY, NEAR, LARGE, ALONE = "ordinary values", "near r = 0", "large r", "one of the two is -inf"
 NOTHING = "dkl is 0, and e^r overflows"
 
 MUTANTS = {
     ("kl_forward", "torch"): (
-        ("has no series", "torch.where(r.abs() < 1, r * r * series(r), far)", "far", NEAR),
         ("ends the series early", "range(20, 2, -1)", "range(5, 2, -1)", ORDINARY),
         ("has the other sign of r", "(ref.to(dtype) - logp)", "(logp.to(dtype) - ref)", ORDINARY),
-        ("inf - inf", "torch.where(r == torch.inf, r, r.exp() - 1 - r)", "r.exp() - 1 - r", ALONE),
-        ("-inf - -inf", ".masked_fill(both, 0)", "", BOTH),
-        ("takes one -inf for two", "(logp == -torch.inf) & (ref", "(logp == -torch.inf) | (ref", ALONE),
         ("bounds r before exp", "far = torch.where(", "r = r.clamp(max=80)\n    far = torch.where(", LARGE),
-        (
-            "computes in the dtype of logp",
-            "torch.promote_types(logp.dtype, torch.float32)",
-            "logp.dtype",
-            "float16, r = 12",
-        ),
         ("hides NaN", ".to(logp.dtype)", ".nan_to_num(0, torch.inf).to(logp.dtype)", "NaN"),
     ),
     ("kl_backward", "torch"): (
         ("subtracts 1 from e^r", "torch.expm1(r)", "(torch.exp(r) - 1)", NEAR),
-        ("has the other sign", "-dkl * torch.expm1(r)", "dkl * torch.expm1(r)", ORDINARY),
         ("0 · inf", "torch.where(dkl == 0, 0, -dkl * torch.expm1(r))", "(-dkl * torch.expm1(r))", NOTHING),
         ("takes a small dkl for 0", "dkl == 0", "dkl.abs() < 1e-6", "tiny dkl and ref"),
         ("is 0 where r is", "torch.expm1(r))", "torch.expm1(r).clamp(max=100))", LARGE),
@@ -31,7 +20,6 @@ MUTANTS = {
         ("has no series", "tl.where(tl.abs(r) < 1.0, near_kl(r), far)", "far", NEAR),
         ("ends the series early", "tl.static_range(11, 2, -1)", "tl.static_range(5, 2, -1)", ORDINARY),
         ("inf - inf", 'tl.where(r == float("inf"), r, tl.exp(r) - 1.0 - r)', "tl.exp(r) - 1.0 - r", ALONE),
-        ("-inf - -inf", "tl.where(both, 0.0, ref - logp)", "ref - logp", BOTH),
         (
             "takes ref to lie as logp does",
             "logp, ref = logp.contiguous(), ref.contiguous()",

@@ -1,17 +1,14 @@
 """RMS norm, broken: (why, old, new, the case that must see it)."""
 
 ORDINARY, TINY, LARGE_EPS, PADDED = "ordinary values", "variance far below eps", "eps = 0.1", "17 columns"
-LONG, FP16, BF16, SQUARES = "a row longer than a block", "float16", "bfloat16", "float16 values of 300"
+LONG, FP16, SQUARES = "a row longer than a block", "float16", "float16 values of 300"
 MEAN = "(v * v).mean(-1, keepdim=True)"
 LOAD_X = "x = tl.load(x_ptr + row * N + cols, mask=mask, other=0.0).to(tl.float32)"
-STORE_Y = "tl.store(y_ptr + row * N + cols, y.to(y_ptr.dtype.element_ty), mask=mask)"
 
 MUTANTS = {
     ("rms_norm_forward", "torch"): (
-        ("squares in the dtype of x", "x.to(torch.promote_types(x.dtype, torch.float32))", "x", SQUARES),
         ("adds eps outside the root", f"torch.rsqrt({MEAN} + eps * scale * scale)", f"1 / ({MEAN}.sqrt() + eps)", TINY),
         ("subtracts the mean", "v = v * scale", "v = (v - v.mean(-1, keepdim=True)) * scale", "large mean"),
-        ("sums instead of averaging", MEAN, "(v * v).sum(-1, keepdim=True)", ORDINARY),
         ("has layer norm's eps", "eps=1e-6", "eps=1e-5", TINY),
         ("ignores eps", "eps * scale * scale", "1e-6 * scale * scale", LARGE_EPS),
         (
@@ -25,8 +22,6 @@ MUTANTS = {
     ("rms_norm_backward", "torch"): (
         ("forgets the mean", " - normal * (g * normal).mean(-1, keepdim=True)", "", ORDINARY),
         ("has layer norm's gradient", "(g - normal *", "(g - g.mean(-1, keepdim=True) - normal *", ORDINARY),
-        ("forgets the weight", "g = dy * weight", "g = dy", ORDINARY),
-        ("leaves dy in half precision", "dy.to(wide)", "dy", BF16),
         ("sums rounded numbers", "(dy * normal).sum(0)", "(dy * normal).to(x.dtype).sum(0)", FP16),
         ("gives dweight the dtype of x", ".to(weight.dtype)", ".to(x.dtype)", "bfloat16 with float32 weights"),
     ),
@@ -38,7 +33,6 @@ MUTANTS = {
             "1.0 / (tl.sqrt(tl.sum(x * x) / N) + eps)",
             TINY,
         ),
-        ("has no mask on the store", STORE_Y, STORE_Y.replace(", mask=mask", ""), "constant rows"),
         ("squares in the dtype of x", "tl.sum(x * x) / N", "tl.sum((x * x).to(x_ptr.dtype.element_ty)) / N", SQUARES),
         (
             "reads x twice",
@@ -54,7 +48,6 @@ MUTANTS = {
         ("keeps only the last row of a group", "dweight += dy * normal", "dweight = dy * normal", "301 rows"),
         ("gives every program all its rows", "tl.minimum(M - first, rows).to(tl.int32)", "rows", "301 rows"),
         ("keeps the last block of a long row", "total += g", "total = g", LONG),
-        ("forgets the mean", "g - normal * gx_mean", "g", ORDINARY),
         (
             "forgets the strides of dy",
             "dy, x = dy.contiguous(), x",
@@ -66,12 +59,6 @@ MUTANTS = {
             "dy, x = dy.contiguous(), ",
             "dy, x = dy if dy.shape[1] > WHOLE else dy.contiguous(), ",
             "2 rows of 8193, dy in every second column",
-        ),
-        (
-            "has no mask on the store",
-            "dx.to(dx_ptr.dtype.element_ty), mask=mask)",
-            "dx.to(dx_ptr.dtype.element_ty))",
-            "constant rows",
         ),
     ),
 }

@@ -1,22 +1,18 @@
 """SiLU and SwiGLU, broken: (why, old, new, the case that must see it)."""
 
-ORDINARY, BF16, FP16 = "ordinary values", "every bfloat16 value", "every float16 value"
+ORDINARY, FP16 = "ordinary values", "every float16 value"
 BLOCKS, EDGES = "odd shape, several blocks", "infinity and NaN"
 
 MUTANTS = {
     ("silu_forward", "torch"): (
         ("e^|x| overflows", "torch.exp(-v.abs() / 2)", "torch.exp(v.abs() / 2)", ORDINARY),
         ("computes in the dtype of x", "x.to(torch.promote_types(x.dtype, torch.float32))", "x", FP16),
-        ("returns float32", ".to(x.dtype)", ".to(torch.float32)", FP16),
-        ("the sigmoid of -x", "v < 0, h, 1", "v < 0, 1, h", ORDINARY),
         ("NaN becomes 0", "v.clamp(min=-1500)", "v.nan_to_num().clamp(min=-1500)", EDGES),
         ("clamps too early", "clamp(min=-1500)", "clamp(min=-1500, max=200)", "large values"),
     ),
     ("silu_backward", "torch"): (
         ("the derivative of the sigmoid alone", "(1 + v * other)", "other", ORDINARY),
-        ("ignores dy", "(dy * slope * tail)", "(slope * tail)", ORDINARY),
         ("1 - s(x) from a rounded 0.5", "torch.where(v < 0, 1, h * h)", "torch.where(v <= 0, 1, h)", ORDINARY),
-        ("computes in the dtype of x", "x.to(torch.promote_types(x.dtype, torch.float32))", "x", FP16),
         ("the 1 is lost in x", "(1 + v * other)", "(1 + v - v * (1 - other))", "below powers of two"),
         ("divides back at the end", "(dy * slope * tail)", "(dy * (slope * tail * v / v))", "exact zeros"),
         ("a floor under |x|", "v.clamp(-1500, 1500)", "v.clamp(-1500, 1500) + (v.abs() < 1e-3) * 1e-3", "exact zeros"),
@@ -29,12 +25,6 @@ MUTANTS = {
         ("a gradient of zeros hides it", "torch.full_like(x, -0.75)", "torch.full((2,), -0.75)", "a valid input"),
     ),
     ("silu_forward", "triton"): (
-        (
-            "no mask on the store",
-            ", y.to(y_ptr.dtype.element_ty), mask=mask)",
-            ", y.to(y_ptr.dtype.element_ty))",
-            ORDINARY,
-        ),
         ("one program too few", "triton.cdiv(x.numel(), BLOCK)", "max(x.numel() // BLOCK, 1)", BLOCKS),
         ("reads a transposed tensor as it lies", "x = x.contiguous()\n    y", "y", "every second column"),
         (
@@ -47,7 +37,6 @@ MUTANTS = {
         ("every program does the first block", "tl.program_id(0).to(tl.int64) * BLOCK + ", "", BLOCKS),
     ),
     ("silu_backward", "triton"): (
-        ("no mask on the load of x", "x_ptr + offsets, mask=mask, other=0.0)", "x_ptr + offsets)", ORDINARY),
         ("reads dy by x's layout", "dy, x = dy.contiguous(), x.contiguous()", "x = x.contiguous()", "dy of stride 0"),
         (
             "copies dy where x has to be copied",
@@ -61,7 +50,6 @@ MUTANTS = {
             "return tl.where(tl.abs(dy) < 1e-6, 0.0, dy) * slope",
             "tiny dy",
         ),
-        ("ignores dy", "return dy * slope * tail", "return slope * tail", ORDINARY),
         ("the sigmoid's derivative alone", "(1.0 + x * other)", "other", ORDINARY),
         ("divides back", "return dy * slope * tail", "return dy * (slope * tail * x / x)", "exact zeros"),
         (
@@ -92,7 +80,6 @@ MUTANTS = {
             "gate = gate.contiguous()",
             "transposed",
         ),
-        ("the first block only", "(triton.cdiv(y.numel(), BLOCK),)", "(1,)", BLOCKS),
     ),
     ("swiglu_backward", "triton"): (
         ("dup without silu", "dup = part * gate * tail", "dup = dy * gate", ORDINARY),
@@ -100,13 +87,6 @@ MUTANTS = {
         ("the sigmoid's derivative alone", "1.0 + bounded * (other", "bounded * (other", ORDINARY),
         ("the same in half precision", "1.0 + bounded * other", "bounded * other", FP16),
         ("the root of a sigmoid", "part = dy * tail\n", "part = dy\n", FP16),
-        ("the gradients change places", "return dgate, dup", "return dup, dgate", ORDINARY),
-        (
-            "dup is never stored",
-            "tl.store(dup_ptr + offsets, dup.to(dup_ptr.dtype.element_ty), mask=mask)",
-            "pass",
-            ORDINARY,
-        ),
         ("one output", "return dgate, dup", "return dgate", ORDINARY),
         ("forgets the strides of dy", "dy, gate, up = dy.contiguous(), gate", "gate, up = gate", "dy of stride 0"),
     ),

@@ -1,8 +1,8 @@
 """A step of AdamW, a norm and a random rounding, broken: (why, old, new, the case that must see it)."""
 
-ORDINARY, FIRST, LONG = "ordinary values", "the first step", "step 100,000"
+ORDINARY, LONG = "ordinary values", "step 100,000"
 NO_GRADIENT, SMALL, LARGE = "zero gradients, float16", "gradients of 1e-4, float16", "gradients of 300, float16"
-EPSILON, NEAR_EPSILON, DECAY = "a large epsilon", "gradients near epsilon", "a strong decay"
+EPSILON, DECAY = "a large epsilon", "a strong decay"
 
 MUTANTS = {
     ("bias_correction", "torch"): (
@@ -29,12 +29,8 @@ MUTANTS = {
             NO_GRADIENT,
         ),
         ("counts in bfloat16", "1 - beta2**step", "1 - beta2 ** min(step, 256)", LONG),
-        ("corrects m alone", " / (1 - beta2**step)", "", ORDINARY),
-        ("corrects v alone", " / (1 - beta1**step)", "", FIRST),
         ("adds epsilon in the root", ".sqrt_().add_(eps)", ".add_(eps).sqrt_()", EPSILON),
         ("decays the new weight", "value=-lr / (1", "value=-lr * (1 - lr * weight_decay) / (1", DECAY),
-        ("decays by the rate of decay alone", "(1 - lr * weight_decay)", "(1 - weight_decay)", DECAY),
-        ("has the other sign", "value=-lr", "value=lr", ORDINARY),
         (
             "rounds the decayed weight",
             "param.to(m.dtype) * (1 - lr * weight_decay)",
@@ -46,8 +42,6 @@ MUTANTS = {
     ("adamw_step", "triton"): (
         ("squares in the gradient's dtype", "rest2 * g * g", "rest2 * (g * g).to(grad_ptr.dtype.element_ty)", LARGE),
         ("adds epsilon in the root", "tl.sqrt(v / correction2) + eps", "tl.sqrt(v / correction2 + eps)", EPSILON),
-        ("leaves eps out", "tl.sqrt(v / correction2) + eps", "tl.sqrt(v / correction2)", NEAR_EPSILON),
-        ("corrects m alone", "tl.sqrt(v / correction2)", "tl.sqrt(v)", ORDINARY),
         ("decays the new weight", "w = w * keep - size", "w = w * keep - keep * size", DECAY),
         (
             "cuts weights off",
@@ -57,8 +51,6 @@ MUTANTS = {
         ),
         ("stores no v", "    tl.store(v_ptr + offsets, v, mask=mask)\n", "", ORDINARY),
         ("counts in bfloat16", "1 - beta2**step", "1 - beta2 ** min(step, 256)", LONG),
-        ("takes grad to be contiguous", "grad.contiguous()", "grad", "grad transposed"),
-        ("does one block less", "triton.cdiv(n, 1024)", "n // 1024", "one past a block"),
     ),
     ("global_norm", "torch"): (
         ("squares in the gradient's dtype", "g.float().square()", "g.square().float()", "300 in float16"),
@@ -83,12 +75,6 @@ MUTANTS = {
         ("keeps the last block of sums", "total += tl.load", "total = tl.load", "two hundred tensors"),
     ),
     ("clip_coefficient", "torch"): (
-        (
-            "makes an infinite norm 0",
-            "coefficient.masked_fill(~norm.isfinite(), math.nan)",
-            "coefficient",
-            "an infinite norm",
-        ),
         ("lets NaN pass as 1", "~norm.isfinite()", "norm.isinf()", "a norm of NaN"),
         ("keeps gradients at a limit of 0", "float(max_norm > 0)", "1.0", "max_norm 0"),
         ("takes a negative limit", "if not max_norm >= 0", "if max_norm != max_norm", "a negative max_norm"),
