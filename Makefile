@@ -12,7 +12,7 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
-.PHONY: help lab teach exercise chapter claims attacks chaos test test-gpu test-runner test-judge test-classroom test-exercises test-course planted matrix test-all types lint build book release test-release grade-demo bench gpu audit doctor clean
+.PHONY: help lab teach exercise chapter claims links attacks chaos test test-gpu test-runner test-judge test-classroom test-exercises test-course planted matrix test-all types lint build book release test-release grade-demo bench gpu audit doctor clean
 
 help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -112,6 +112,9 @@ audit: .venv/.ready  ## released packages put to our exercises, each in a throw-
 
 claims: .venv/.ready ## what README, CHANGELOG and research/ claim: its tests and commands run, and compared anew
 	@$(ONE_THREAD) python tests/material/claims.py
+
+links: .venv/.ready  ## whether the web still has what README, the book and the chapters link to; needs the network
+	@python tests/material/links.py
 
 clean:          ## remove the environment and what was built; your notebooks and gradebooks stay
 	rm -rf .venv build dist *.egg-info

@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 from docutils import nodes
 from graded_kernels.autograder.classroom.nbgrader.markdown import mathml
-from graded_kernels.course import learner
+from graded_kernels.course import learner, words
 from graded_kernels.course.learner import ROOT
 from jupyter_cache.executors import utils
 
@@ -55,12 +55,28 @@ def chapters() -> None:
     for source in learner.sources(ROOT):
         notebook = nbformat.reads(learner.release(source), as_version=4)
         notebook.cells = notebook.cells[:-2]  # which `course.build` puts at the end of each
+        notebook.cells = [
+            in_the_book(cell) for cell in notebook.cells if not cell.source.startswith(f"## {words.HEADING}")
+        ]
         if REPOSITORY:
             install = nbformat.v4.new_code_cell(INSTALL, id="install")
             write(HERE / "notebooks" / source.name, {**notebook, "cells": [install, *notebook.cells]})
             notebook.cells.insert(1, nbformat.v4.new_markdown_cell(doors(source.stem), id="doors"))
         notebook.cells += example_reports.cells(ROOT / "course" / "chapters" / f"{source.stem}.md")
         write(HERE / "chapters" / source.name, notebook)
+
+
+TO_A_WORD = re.compile(rf'\]\({words.ANCHOR} "([^:"]+):[^"]*"\)')
+
+
+def in_the_book(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Words are explained on one page, which their links lead to."""
+    cell.source = TO_A_WORD.sub(lambda match: f"](../words.md#{slug(match[1])})", cell.source)
+    return cell
+
+
+def slug(word: str) -> str:
+    return f"word-{re.sub('[^a-z0-9]+', '-', word.lower())}"
 
 
 def write(page: Path, notebook: dict) -> None:
@@ -85,12 +101,15 @@ def doors(name: str) -> str:
     )
 
 
-def table_of_chapters(app, name: str, source: list[str]) -> None:
-    """The README's table, with links to the pages of this book."""
+def tables(app, name: str, source: list[str]) -> None:
+    """The README's table, with links to the pages of this book; the glossary, with a target for each word."""
     if name == "index":
         rows = [row for row in (ROOT / "README.md").read_text(encoding="utf-8").split("\n") if row.startswith("|")]
         table = re.sub(r"course/chapters/(\w+)\.md", r"chapters/\1.ipynb", "\n".join(rows))
         source[0] = source[0].replace("THE CHAPTERS", table)
+    if name == "words":
+        entries = (f"({slug(word)})=\n**{word}**: {meaning}" for word, meaning in words.glossary(ROOT).items())
+        source[0] = source[0].replace("THE WORDS", "\n\n".join(entries))
 
 
 NAMED = re.compile(r"(\w[\w, ]{0,59}): (\S.*)")  # how our docstrings explain a parameter or an attribute
@@ -143,7 +162,7 @@ def mend(app, error: Exception | None) -> None:
 
 
 def setup(app) -> None:
-    app.connect("source-read", table_of_chapters)
+    app.connect("source-read", tables)
     app.connect("build-finished", mend)
     app.connect("autodoc-process-docstring", docstring)
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))

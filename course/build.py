@@ -34,7 +34,7 @@ from nbformat import NotebookNode
 
 from ..autograder.judge import records  # whose EXERCISES are imported when they are first asked for
 from ..autograder.judge.records.record import RecordError, Witness
-from . import cells, pieces
+from . import cells, pieces, words
 from .chapter import ChapterError, Exercise, parse
 from .pieces import Records, Regions
 from .regions import BACKENDS, find_regions, hide_bodies
@@ -81,13 +81,17 @@ def build(chapter: Path, regions: Regions, exercises: Records | None = None) -> 
     """
     exercises = records.EXERCISES if exercises is None else exercises
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
-    for piece in parse(chapter, chapter.read_text(encoding="utf-8")):
+    meanings = words.glossary(chapter.parents[2])
+    text, used = words.linked(chapter.read_text(encoding="utf-8"), meanings)
+    for piece in parse(chapter, text):
         if isinstance(piece, str):
             notebook.cells += _text_cells(piece, chapter, first=not _has_setup(notebook))
         elif isinstance(piece, Exercise):
             notebook.cells += _exercise_cells(piece, chapter, regions, exercises)
         else:
             notebook.cells.append(cells.question(piece.guide, piece.name, piece.points))
+    if used:
+        notebook.cells += _text_cells(words.section(used, meanings), chapter, first=False)
     if chapter.parent.name == "chapters":
         notebook.cells += _text_cells(END.format(name=chapter.stem), chapter, first=False)
     return text_of(notebook, chapter.stem)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import words
 from .chapter import Exercise
 from .regions import Region, visible
 
@@ -16,7 +17,7 @@ CODE = "```{code-cell}"
 DIRECTIVES = (CODE, "```{question}")
 CHECK_IMPORT = "from graded_kernels.autograder import check"  # before triton: it decides whether that interprets
 HEADING = re.compile(r"(#+) ")
-LINK = re.compile(r"\]\((?!https?://)([^)]+)\)")
+LINK = re.compile(r"\]\((?!https?://|word:)([^)]+)\)")
 DRAWING = re.compile(r'figures\.drawing\("(\w+)"\)')
 IMPORTS_ANSWER = re.compile(
     r"graded_kernels[.]solutions|graded_kernels[.]kernels(?![.]wild)|graded_kernels import .*(solutions|kernels)"
@@ -55,6 +56,7 @@ def _of_chapter(path: Path, asked: list[Asked], root: Path) -> Iterator[str]:
     prose, blocks = split(path.read_text(encoding="utf-8"))
     cells = [block for block in blocks if block.opened.startswith(CODE)]
     yield from (f"{path}:{line}: {says}" for line, says in [*_of_headings(prose), *_of_links(prose)])
+    yield from (f"{path}:{line}: {says}" for line, says in _of_words(prose, words.glossary(root)))
     yield from (f"{path}:{line}: {says}" for line, says in [*_of_setup(cells, asked), *_of_blocks(blocks)])
     yield from (f"{path}:{line}: {says}" for cell in cells for line, says in _of_cell(cell, root))
     yield from (f"{path}:{one.piece.line}: {says}" for one in asked for says in _of_hint(one))
@@ -103,6 +105,19 @@ def _of_links(prose: Numbered) -> Iterator[tuple[int, str]]:
     for number, line in prose:
         for link in LINK.findall(line):
             yield number, f"{link} does not travel with the notebook: link to the web, or draw it in a cell"
+
+
+def _of_words(prose: Numbered, known: dict[str, str]) -> Iterator[tuple[int, str]]:
+    seen: dict[str, int] = {}
+    for number, line in prose:
+        for word in words.LINK.findall(line):
+            if word not in known:
+                yield number, f"course/WORDS.md has no word `{word}`: write its paragraph, or another word"
+            elif seen.setdefault(word, number) != number:
+                yield (
+                    number,
+                    f"`{word}` is linked in line {seen[word]} already: a word is linked where it is first used",
+                )
 
 
 def _of_setup(cells: list[Block], asked: list[Asked]) -> Iterator[tuple[int, str]]:

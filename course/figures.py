@@ -62,10 +62,13 @@ def axes(x_label: str, y_label: str, title: str, *, y: tuple[float, float], heig
 
 
 def pair(x_label: str, titles: tuple[str, str], *, y: tuple[tuple[float, float], tuple[float, float]]) -> list[Axes]:
-    """Two empty pictures side by side over one horizontal axis: a function and its gradient, say."""
-    _, found = plt.subplots(1, 2, figsize=(7.6, 3.2), layout="constrained")
+    """Two empty pictures, one above the other over one horizontal axis: a function and its gradient, say. They are
+    narrow, so that a phone shows them without shrinking their words.
+    """
+    _, found = plt.subplots(2, 1, figsize=(5.2, 5.2), sharex=True, layout="constrained")
     for ax, title, limits in zip(found, titles, y, strict=True):
-        ax.set(xlabel=x_label, title=title, ylim=limits)
+        ax.set(title=title, ylim=limits)
+    found[-1].set_xlabel(x_label)
     return list(found)
 
 
@@ -218,7 +221,8 @@ def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, flo
     gpus: by name bytes a second, and operations a second in float32 (dashed) and of its matrix units. kernels: by name
     operations a byte.
     """
-    ax = axes("operations a byte", "operations a second", "What a GPU reaches at most", y=(1e10, 1e16), height=4.4)
+    ax = axes("operations a byte", "operations a second", "What a GPU reaches at most", y=(1e9, 1e16), height=6.0)
+    ax.figure.set_size_inches(5.2, 6.0)  # narrow: a phone shrinks what is wider, and with it the names
     ax.set(yscale="log", xlim=(2**-3, 2**13))
     ax.set_xscale("log", base=2)
     x = np.logspace(-3, 13, 200, base=2)
@@ -227,11 +231,11 @@ def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, flo
         ax.plot(
             x[x * bandwidth > vector], np.full((x * bandwidth > vector).sum(), vector), "--", color=color, linewidth=1
         )
-        ax.text(x[-1], matrix * 1.1, name, color=color, ha="right", va="bottom", fontweight="bold", fontsize=9)
+        ax.text(x[-1], matrix * 1.1, name, color=color, ha="right", va="bottom", fontweight="bold")
     for number, (intensity, name) in enumerate(sorted((intensity, name) for name, intensity in kernels.items())):
         ax.axvline(intensity, color=QUIET, linewidth=0.9, linestyle=":")
-        y, side = ((1.4e10, "bottom"), (7e15, "top"))[number % 2]  # neighbours are too close for one row of names
-        ax.text(intensity, y, f"{name} ", rotation=90, ha="right", va=side, fontsize=8)
+        y, side = ((1.4e9, "bottom"), (7e15, "top"))[number % 2]  # neighbours are too close for one row of names
+        ax.text(intensity, y, f"{name} ", rotation=90, ha="right", va=side, fontsize=9)
 
 
 def drawing(name: str) -> SVG:
