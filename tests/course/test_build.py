@@ -10,6 +10,7 @@ from graded_kernels.course import build, chapter, chapter_rules, learner, region
 def test_a_stale_notebook_is_named_with_the_cure(tmp_path, capsys):
     for folder in ("course/chapters", "course/images", "course/source", "solutions", "kernels"):
         shutil.copytree(build.ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(build.ROOT / "course/WORDS.md", tmp_path / "course")
     path = next((tmp_path / "course/chapters").glob("*.md"))
     path.write_text(path.read_text() + "\nOne more sentence.\n")
     assert build.main(["--check"], root=tmp_path) == 1

@@ -13,6 +13,7 @@ def root(tmp_path):
     for folder in ("course/chapters", "course/images"):
         shutil.copytree(build.ROOT / folder, tmp_path / folder)
     shutil.copy(build.ROOT / "README.md", tmp_path)
+    shutil.copy(build.ROOT / "course/WORDS.md", tmp_path / "course")
     return tmp_path
 
 

@@ -24,6 +24,7 @@ def root(tmp_path):
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     shutil.copytree(build.ROOT / "course/chapters", tmp_path / "course/chapters")
+    shutil.copy(build.ROOT / "course/WORDS.md", tmp_path / "course")
     return tmp_path
 
 
