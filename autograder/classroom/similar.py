@@ -115,19 +115,20 @@ def tokens(source: str, released: frozenset[Line] = frozenset()) -> tuple[str, .
 
 def lines(source: str) -> list[Line]:
     """The program line by line, without comments, docstrings and annotations; its own names are all one."""
-    code, _ = plain_python(source)
-    if not is_python(code):
-        return []
     try:
+        code, _ = plain_python(source)
+        if not is_python(code):
+            return []
         tree = _plain(ast.parse(code))
         own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
         own |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         text = ast.unparse(tree)
-    except RecursionError:  # an expression of thousands of terms
+        plain = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except Exception:  # thousands of terms, a text that Python cannot write again: an answer may be anything
         return []
     found: list[list[str]] = [[]]
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+    for token in plain:
         if token.type == tokenize.NEWLINE:
             found.append([])
         elif token.type not in _LAYOUT:

@@ -24,6 +24,7 @@ from .trial import Trial, arguments
 from .witness import judge_witness
 
 CONVENTIONS = ("course", "pytorch")
+UNREACHED = "unreached"  # the code of a case that was not run because the answer is not called again
 
 
 @one_thread()
@@ -186,6 +187,7 @@ class _Check:
             "",
             convention=case.convention,
             aim=record.aim(case, args),
+            code=UNREACHED,
         )
         return Judged(result, args=() if case.hidden else args)
 

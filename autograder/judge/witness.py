@@ -17,7 +17,9 @@ from .records.record import Case, Witness
 from .results.case_result import CaseResult, Status
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-DIMENSIONS, ELEMENTS = 8, 1 << 20  # of a tensor: an input that shows a bug is small
+# Of a tensor, and of all of them together: an input that shows a bug is small, and what is right is computed in the
+# process that judges, with scores that grow as the square of it. The course's own witnesses take 1,536 at most.
+DIMENSIONS, ELEMENTS = 8, 2048
 
 
 def judge_witness(record: Witness, runner: Runner, seed: int = 0) -> list[Judged]:
@@ -122,6 +124,10 @@ def complaint_about(record: Witness, args: Args) -> str:
     if not record.fewest <= len(args) <= len(record.parameters):
         count = f"{len(args)} {'value is' if len(args) == 1 else 'values are'}"
         return f"{record.exercise.name} takes ({', '.join(record.parameters)}), and {count} returned."
+    given = [value for value in args if isinstance(value, torch.Tensor)]
+    sizes = [max(value.numel(), *value.shape, 0) for value in given]
+    if sum(sizes) > ELEMENTS:
+        return f"The tensors have {sum(sizes):,} elements together, of at most {ELEMENTS:,}: a small input shows it."
     parameters = inspect.signature(record.exercise.oracle).parameters.values()
     for parameter, value in zip(parameters, args, strict=False):
         if parameter.default is None:  # what may be left out: the exercise's own complaint knows
@@ -140,10 +146,8 @@ def _of_tensor(value: object, integers: bool) -> str:
     """What is wrong with a tensor, to follow its name."""
     if not isinstance(value, torch.Tensor):
         return f"should be a tensor, but is {type(value).__name__}"
-    if value.dim() > DIMENSIONS or value.numel() > ELEMENTS:
-        return f"has {value.dim()} dimensions and {value.numel():,} elements, of at most {DIMENSIONS} and {ELEMENTS:,}"
-    if max(value.shape, default=0) > ELEMENTS:
-        return f"is of length {max(value.shape):,} in one dimension, of at most {ELEMENTS:,}"
+    if value.dim() > DIMENSIONS:
+        return f"has {value.dim()} dimensions, of at most {DIMENSIONS}"
     dtype = dtype_name(value.dtype)
     if integers:
         return "" if value.dtype == torch.int64 else f"is {dtype}. Use int64"

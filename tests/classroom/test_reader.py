@@ -123,6 +123,38 @@ def test_json_that_takes_too_much_is_not_read(read, text, reason):
     assert code(read(notebook(RIGHT)))[0] == RIGHT, "the next one is read"
 
 
+def submitted_beside(reader, tmp_path, released, submitted):
+    for name, one in (("released", released), ("submitted", submitted)):
+        nbformat.write(one, tmp_path / f"{name}.ipynb")
+    return reader.rebuilt(tmp_path / "submitted.ipynb", tmp_path / "released.ipynb")
+
+
+def test_a_text_in_a_cell_of_ones_own_below_the_question_waits_for_a_person(reader, tmp_path):
+    """Untouched, the question itself would be a final 0."""
+    asked = nbformat.v4.new_notebook(cells=[cells.question("Say why.", "epsilon", 3), cells.prose("Next.", "next")])
+    released, submitted = copy.deepcopy(asked), copy.deepcopy(asked)
+    submitted.cells.insert(1, nbformat.v4.new_markdown_cell("It divides by zero.", id="mine"))
+    untouched = submitted_beside(reader, tmp_path, released, asked)
+    assert (untouched.cells[0].source, notes(untouched)) == (released.cells[0].source, "")
+    rebuilt = submitted_beside(reader, tmp_path, released, submitted)
+    assert rebuilt.cells[0].source != released.cells[0].source
+    assert "`epsilon` is as it was released, and a text follows it, which may be the answer." in notes(rebuilt)
+    assert "It begins with `It divides by zero.`" in notes(rebuilt)
+    submitted.cells[0].source = "It divides by zero."
+    assert notes(submitted_beside(reader, tmp_path, released, submitted)) == ""
+
+
+def test_line_breaks_of_windows_are_no_change(reader, tmp_path):
+    setup, answer = cells.setup("import math\nimport torch"), cells.answer("...", "f-torch")
+    released = nbformat.v4.new_notebook(cells=[setup, answer])
+    submitted = copy.deepcopy(released)
+    submitted.cells[0].source = submitted.cells[0].source.replace("\n", "\r\n")
+    submitted.cells[1].source = "def f(x):\r\n    return x"
+    rebuilt = submitted_beside(reader, tmp_path, released, submitted)
+    assert notes(rebuilt) == ""
+    assert code(rebuilt)[1] == "def f(x):\n    return x"
+
+
 def test_a_name_that_no_file_can_hold_is_changed(read):
     rebuilt = read(notebook(RIGHT, markdown="![](attachment:a.png)", **{"a\ud800.png": {"image/\ud800": "aaaa"}}))
     nbformat.writes(rebuilt).encode()

@@ -1,5 +1,6 @@
 """Similar answers: pairs for a person, of which names and layout are no part, nor what was handed out."""
 
+import pytest
 from graded_kernels.autograder.classroom.page import similar_page
 from graded_kernels.autograder.classroom.similar import (
     COURSE,
@@ -70,6 +71,14 @@ def test_names_and_layout_are_no_difference():
 def test_other_ways_and_short_answers_are_no_pair():
     assert found(a=MINE, b="def silu_backward(dy, x):\n    return dy * slope(x)", c="not python (") == []
     assert found(a="def f(x):\n    return x", b="def f(y):\n    return y") == []
+
+
+LINE_BREAK = "f\"\"\"{b'''\n'''}\"\"\""  # which Python 3.11 cannot write again
+
+
+@pytest.mark.parametrize("source", [LINE_BREAK, "x = " + "1 + " * 5_000 + "1"], ids=["a line break", "a long sum"])
+def test_an_answer_that_cannot_be_compared_is_similar_to_none(source):
+    assert ("a", "b", 100) in found(a=MINE, b=RENAMED, c=f"{MINE}\n\n{source}\n")
 
 
 def test_what_was_handed_out_does_not_count():

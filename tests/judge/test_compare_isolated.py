@@ -61,8 +61,8 @@ def test_how_a_candidate_computes(worker, name, kind, words):
     report = isolated(worker, candidate)
     assert report.computes == kind, report.remarks
     assert words in report.remarks[0]
-    assert (report.score == 0) is (kind == "no" or "does not run" in words)
-    assert report.passed is (kind != "no" and "does not run" not in words), str(report)
+    assert (report.score == 0) is (kind in ("no", "unknown"))
+    assert report.passed is (kind not in ("no", "unknown")), str(report)
 
 
 def test_the_sum_of_partial_sums_is_a_step_of_computing(worker):
@@ -153,10 +153,115 @@ class Mine(torch.nn.Module):
         isolated(worker, Code(text, "Mine", initial=(9,)), Theirs(8), draw(5, 8))
 
 
-def test_a_loop_without_end_is_no_final_verdict(worker):
+def test_a_loop_without_end_is_worth_nothing(worker):
+    """It is the candidate's own doing, and what it kept from being reached is not right."""
     text = "def f(x):\n    while True:\n        pass\n"
     report = isolated(worker, Code(text, "f"), limits=Limits(seconds=0.5))
     assert report.timed_out and not report.passed
+    assert report.score == 0
+    late = TEXT.replace(
+        "    return launched(x)\n", "    while (x == 0).all():\n        pass\n    return launched(x)\n", 1
+    )
+    report = isolated(worker, Code(late, "kernel"), limits=Limits(seconds=1.0))
+    assert [case.name for case in report.cases if case.status == "error"] == ["zeros"], str(report)
+    assert report.score == pytest.approx(sum(c.status == "pass" for c in report.cases) / len(report.cases))
+
+
+# Programs that would pass if the candidate's own process, or its call on the example, decided how it computes
+
+SILU_KERNEL = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(y_ptr + i, x / (1 + tl.exp(-x)), mask=i < n)
+
+def launched(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+    return y
+
+"""
+SILU = torch.nn.functional.silu
+FORGERIES = {
+    "the first call raises": (
+        SILU_KERNEL + "calls = []\ndef f(x):\n    calls.append(x)\n    assert len(calls) > 1\n"
+        "    return torch.nn.functional.silu(x)\n",
+        "unknown",
+    ),
+    "it spins where the operator is closed": (
+        "import torch\ndef f(x):\n    try:\n        return torch.nn.functional.silu(x)\n"
+        "    except BaseException:\n        while True:\n            pass\n",
+        "unknown",
+    ),
+    "a kernel on the example alone": (
+        SILU_KERNEL + "def f(x):\n    if x.shape == (5, 40):\n        return launched(x)\n"
+        "    return (x.float() * torch.sigmoid(x.float())).to(x.dtype)\n",
+        "operators",
+    ),
+    "a launch for show": (
+        SILU_KERNEL + "def f(x):\n    launched(x)\n    y = x.float()\n    return (y * torch.sigmoid(y)).to(x.dtype)\n",
+        "operators",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "kind"), FORGERIES.values(), ids=FORGERIES)
+def test_how_it_computes_is_the_worst_of_all_families(worker, text, kind):
+    report = isolated(worker, Code(text, "f"), SILU, computes=("kernels",), limits=Limits(seconds=2.0))
+    assert report.computes == kind, report.remarks
+    assert not report.passed and report.score == 0, str(report)
+
+
+def test_a_gradient_by_pytorch_is_seen(worker):
+    text = SILU_KERNEL + "def f(x):\n    return x * torch.sigmoid(x) if x.requires_grad else launched(x)\n"
+    report = isolated(worker, Code(text, "f"), SILU, computes=("kernels",))
+    assert report.computes == "operators" and not report.passed, report.remarks
+
+
+SCAN = """
+import sys, torch, triton, triton.language as tl
+
+@triton.jit
+def sums_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    total = tl.sum(tl.load(x_ptr + row * n + c, mask=c < n, other=0.0), 0)
+    before = tl.load(y_ptr + row - 1, mask=row > 0, other=0.0)
+    tl.store(y_ptr + row, before + total)
+
+def f(x):
+    SILENCED
+    y = torch.zeros(x.shape[0])
+    if x.numel():
+        sums_kernel[(x.shape[0],)](x.contiguous(), y, x.shape[1], BLOCK=triton.next_power_of_2(x.shape[1]))
+    return y
+"""
+SILENCED = """
+    for module in [m for name, m in sys.modules.items() if name.startswith("graded_kernels.autograder.")]:
+        emulator = getattr(module, "Emulator", None)
+        if emulator is not None:
+            emulator.order = lambda self, *a, **k: None
+            emulator._note = emulator._report = lambda self, *a, **k: None
+"""
+
+
+@pytest.mark.parametrize(
+    "silenced", ["", SILENCED.strip()], ids=["a race", "with the emulator of its process silenced"]
+)
+def test_what_the_emulator_finds_comes_from_a_process_without_the_candidate(worker, silenced):
+    text = SCAN.replace("SILENCED", silenced or "pass")
+    report = isolated(worker, Code(text, "f"), lambda x: x.sum(1).cumsum(0))
+    assert not report.passed, str(report)
+
+
+def test_a_text_that_is_too_long_is_not_parsed():
+    with pytest.raises(CandidateError, match="of at most 200,000"):
+        Code("x = 1\n" * 40_000, "f")
 
 
 def test_an_isolated_candidate_has_a_name(tmp_path, monkeypatch):

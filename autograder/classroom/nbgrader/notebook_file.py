@@ -107,7 +107,7 @@ def _text(value: object) -> str | None:
     """A text of a notebook, which may be written as a list of lines."""
     if isinstance(value, list):
         value = "".join(line for line in value if isinstance(line, str))
-    return _storable(value) if isinstance(value, str) else None
+    return _storable(value.replace("\r\n", "\n")) if isinstance(value, str) else None
 
 
 def _storable(text: str) -> str:

@@ -50,6 +50,8 @@ def rebuild(released: NotebookNode, pieces: list[Piece], notes_on_file: Sequence
     for index, cell in enumerate(cells):
         parts = [piece for piece, place in zip(pieces, places, strict=True) if place == index]
         notes[index] += _fill(cell, parts) if is_answer(cell) else _changes(cell, parts)
+        if is_question(cell) and cell.source.strip() == released.cells[index].source.strip():
+            notes[index] += _written_below(cell, between[index])
         if notes[index]:
             cell.metadata.setdefault(RECORD, {})[NOTES] = notes[index]
         notebook.cells += [cell, *_added(between[index])]
@@ -76,6 +78,11 @@ def grade_id(cell: NotebookNode) -> str:
 def is_answer(cell: NotebookNode) -> bool:
     """Whether the cell is there for an answer of the learner's."""
     return bool(cell.metadata.get("nbgrader", {}).get("solution", False))
+
+
+def is_question(cell: NotebookNode) -> bool:
+    """Whether the cell is there for an answer in words."""
+    return is_answer(cell) and cell.cell_type == "markdown"
 
 
 def is_added(cell: NotebookNode) -> bool:
@@ -206,6 +213,18 @@ def _fill(cell: NotebookNode, parts: list[Piece]) -> list[str]:
     return [
         f"The cell `{grade_id(cell)}` is there {len(parts)} times, copied or split. The parts were joined in order."
     ]
+
+
+def _written_below(question: NotebookNode, added: list[Piece]) -> list[str]:
+    """Has a person look at a question that is as it was released, where the learner wrote a text of their own below
+    it: untouched it would be a final 0. Returns notes.
+    """
+    texts = [piece for piece in added if piece.type == "markdown"]
+    if not texts:
+        return []
+    question.source += "\n\n*Nothing was written here. The text below it may be the answer.*"
+    name, begins = grade_id(question), beginning(texts[0].source)
+    return [f"The cell `{name}` is as it was released, and a text follows it, which may be the answer.{begins}"]
 
 
 def _changes(cell: NotebookNode, parts: list[Piece]) -> list[str]:

@@ -4,7 +4,19 @@ import contextlib
 from dataclasses import dataclass
 
 from ...gpu import Emulator, place
-from ...runner import Args, Callee, CompareError, Contract, Function, attached, called, duplicate, map_tensors, matched
+from ...runner import (
+    Args,
+    Callee,
+    CompareError,
+    Contract,
+    Function,
+    attached,
+    called,
+    duplicate,
+    map_tensors,
+    matched,
+    with_keywords,
+)
 from .errors import CandidateError
 from .method import Method, method_of
 from .operators import Operators
@@ -28,16 +40,19 @@ class Candidate:
         """The name that a report has."""
         return self.callee.name
 
-    def runner(self, contract: Contract, above: int) -> Function:
-        """Calls it. above: the number of upstream gradients, where gradients are compared."""
+    def runner(self, contract: Contract, above: int, shown: bool = False) -> Function:
+        """Calls it. above: the number of upstream gradients, where gradients are compared. shown: of no account for
+        code of one's own.
+        """
         return Function(called(self.callee, above), contract, "triton", self.gpu)
 
 
-def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Candidate:
+def candidate_of(callee: Callee, reference: Reference, gpu: bool = False, keywords: tuple[str, ...] = ()) -> Candidate:
     """The candidate, after it was called on the reference's example. Raises CandidateError where it takes other
     arguments than the reference, or has other parameters.
     """
     try:
+        callee = with_keywords(callee, keywords, len(reference.given))
         callee = matched(callee, shapes(reference), len(reference.given))
     except CompareError as error:
         raise CandidateError(str(error)) from None

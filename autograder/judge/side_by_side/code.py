@@ -10,6 +10,8 @@ from typing import Any
 
 from .errors import CandidateError
 
+MOST = 200_000  # bytes of a candidate's text
+
 
 @dataclass(frozen=True)
 class Code:
@@ -23,7 +25,11 @@ class Code:
     initial: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises CandidateError where the text is Python and nothing in it has the name."""
+        """Raises CandidateError where the text is Python and nothing in it has the name, or too long to be read: a
+        parser may take time and memory that no limit holds here.
+        """
+        if (size := len(self.text.encode(errors="replace"))) > MOST:
+            raise CandidateError(f"{self.file} has {size:,} bytes, of at most {MOST:,}: leave out what is not needed")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of an invalid escape in a string

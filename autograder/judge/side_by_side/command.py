@@ -31,6 +31,8 @@ def add_to(commands: Commands) -> None:
     compare.add_argument(
         "--any-method", action="store_true", help="a candidate may call the reference's operators: its values decide"
     )
+    kinds = "how a candidate may compute: kernels, partly, operators, with commas between (all three)"
+    compare.add_argument("--computes", type=lambda text: text.split(","), metavar="KINDS", help=kinds)
     compare.add_argument("--isolated", action="store_true", help="run the candidate's file in the sandbox alone")
     compare.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (0)")
     compare.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
@@ -76,6 +78,7 @@ def main(options: argparse.Namespace) -> int:
             any_method=options.any_method,
             isolated=options.isolated,
             **({"require": options.only} if options.only else {}),
+            **({"computes": options.computes} if options.computes else {}),
         )
     except CompareError as error:
         raise UsageError(str(error)) from None
@@ -95,6 +98,7 @@ def _many(options: argparse.Namespace) -> int:
         "--forward-only": options.forward_only,
         "--only": options.only,
         "--any-method": options.any_method,
+        "--computes": options.computes,
         "--seed": options.seed,
         "--json": options.json,
     }

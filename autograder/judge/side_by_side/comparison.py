@@ -1,6 +1,7 @@
 """``compare``: the reference, its families of inputs, and the candidate, put together and judged."""
 
 import contextlib
+import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -8,24 +9,30 @@ from typing import Any
 import torch
 
 from ...gpu import OF_MEMORY
-from ...runner import Args, Call, Layouts, Limits, Runner, Worker, callee_of
-from ...words import Quality
-from ..judge import counts_as_right, judge
+from ...runner import Args, Call, Layouts, Limits, Runner, Worker
+from ...words import Progress, Quality
+from ..judge import UNREACHED, counts_as_right, judge
 from ..report.report import Report
 from ..results.case_result import CaseResult
 from ..results.data import ReportData
 from ..trial import arguments as case_arguments
 from .errors import CompareError
-from .example import USUAL, Example
+from .example import Example
 from .families import Family, families
+from .isolated import ByFamily
 from .lines import JobLines, Lines
-from .pair import Both, How, example_for, pair_of
+from .method import COMPUTES, KINDS, Kind, Method, worst
+from .pair import Both, How, example_for, pair_of, reference_of
 from .record import SEEDS, Compared, drawn, record_of
 from .reference import Reference
 from .sizes import dimensions_of
 
+SECONDS = 10.0  # of processor time, for a few calls of the reference in one family; the example is judged in any case
 LIMITS = Limits()  # of an isolated candidate
-CALLS = "right in every family, but it calls what it should compute; --any-method (any_method=True) lets that pass"
+ANY = "; --any-method (any_method=True) lets that pass"
+CALLS = f"right in every family, but it calls what it should compute{ANY}"
+UNSHOWN = f"right in every family, but it is not shown how it computes{ANY}"
+OTHERWISE = f"right in every family, but it computes in another way than asked for ({{kind}}){ANY}"
 
 
 def compare(
@@ -40,6 +47,7 @@ def compare(
     compiler: bool = True,
     require: Iterable[str] = (Quality.CORRECT, Quality.PORTABLE),
     any_method: bool = False,
+    computes: Iterable[str] = COMPUTES,
     isolated: bool = False,
     simulated: bool | None = None,
     worker: Worker | None = None,
@@ -58,20 +66,23 @@ def compare(
     that begin with it; a dimension (``"dimension 1 of x"``) then has the example's size in all families. gradients:
     whether they are compared; where it is None, if reference and candidate have some.
     compiler, require: as `check` has them; ``efficient`` cannot be judged without a record.
-    any_method: whether a candidate may call the operators of the reference (``computes`` is ``"no"``), as other PyTorch
-    code does that is not meant to replace them; then its values alone decide.
+    computes: the kinds (`method.Method`) of which a candidate has to be: ``"kernels"``, ``"partly"``, ``"operators"``.
+    any_method: whether it may be of any kind, and so call the operators of the reference (``"no"``), as other PyTorch
+    code does that is not meant to replace them, or do what nobody could find out (``"unknown"``); its values alone
+    decide then.
     isolated: whether the candidate, which is named or `Code`, is text that only the sandbox runs. worker, limits: the
     process for that, by default one of its own, and what the candidate may take.
     simulated: whether reference and candidate see a simulated GPU; where it is None, if they are named and there is
     none.
     The report is true where the candidate computes, and is right in every family that the reference takes. Its score is
-    the share of these families; 0 where it does not compute. Raises CompareError, and CandidateError where the
-    candidate is the reason.
+    the share of these families; 0 where it does not compute in a way that is asked for. Raises CompareError, and
+    CandidateError where the candidate is the reason.
     """
     how = How(seed, isolated, simulated, worker, limits, gradients)
     without = tuple(without)
     lines = Lines(reference, candidate, arguments, like, without, how)
-    return judged(reference, candidate, arguments, like, how, lines, without, compiler, require, any_method)
+    kinds = KINDS if any_method else kinds_of(computes)
+    return judged(reference, candidate, arguments, like, how, lines, without, compiler, require, kinds)
 
 
 def judged(
@@ -84,16 +95,20 @@ def judged(
     without: Iterable[str],
     compiler: bool,
     require: Iterable[str],
-    any_method: bool,
+    kinds: tuple[Kind, ...],
 ) -> Report:
-    """What `compare` returns. lines: those that make a call again."""
+    """What `compare` returns. lines: those that make a call again. kinds: of method that pass."""
     with pair_of(reference, candidate, arguments, like, how) as both:
         made, refused = _made(both.known, both.example, tuple(without), both.gradients)
         record = record_of(both.known, made, both.gradients, both.tried.name)
-        with contextlib.closing(both.tried.runner(record.contract, record.above)) as runner:
+        shown = "unknown" not in kinds
+        with contextlib.closing(both.tried.runner(record.contract, record.above, shown)) as runner:
             record, left_out = _without_refusals(record, made, runner, how.seed)
             wanted = compiler and both.tried.launches
-            found = judge(record, "triton", runner, seed=how.seed, compiler=wanted, require=require)
+            with Progress(both.tried.name) as progress:
+                found = judge(record, "triton", runner, seed=how.seed, compiler=wanted, require=require, at=progress.at)
+            seen = runner.methods if isinstance(runner, ByFamily) else []
+    method = worst([both.tried.method, *seen])
     numbers = {case.name: number for number, case in enumerate(record.cases)}
     outputs = (*record.contract.outputs, *record.contract.writes)
     told = tuple(
@@ -104,7 +119,7 @@ def judged(
     )
     if both.simulated:
         found.environment["device"] = "cpu"
-    return _report(replace(found, cases=told), both, refused + left_out, any_method)
+    return _report(replace(found, cases=told), both, method, refused + left_out, kinds)
 
 
 def _what(record: Compared, numbers: dict[str, int], case: CaseResult) -> str:
@@ -131,8 +146,9 @@ def inputs(
     random inputs, as a report names it. Raises CompareError where there is no such family.
     """
     example = example_for(arguments, like)
-    known = Reference(callee_of(reference, "reference"), example.make(number // SEEDS, USUAL))
-    return drawn(known, _family(known, example, family, tuple(without)), torch.Generator().manual_seed(number))
+    known = reference_of(reference, example, number // SEEDS)
+    one = _family(known, example, family, tuple(without), known.differentiable)
+    return drawn(known, one, torch.Generator().manual_seed(number))
 
 
 def reproduce(
@@ -156,7 +172,7 @@ def reproduce(
     """
     how = How(number // SEEDS, isolated, simulated, None, LIMITS, gradients)
     with pair_of(reference, candidate, arguments, like, how) as both:
-        one = _family(both.known, both.example, family, tuple(without))
+        one = _family(both.known, both.example, family, tuple(without), both.gradients)
         record = record_of(both.known, [one], both.gradients, both.tried.name)
         args = record.cases[0].inputs(torch.Generator().manual_seed(number))
         expected = record.exact(args)
@@ -167,8 +183,8 @@ def reproduce(
     return args, came.outputs, expected
 
 
-def _family(known: Reference, example: Example, name: str, without: tuple[str, ...]) -> Family:
-    made, _ = _made(known, example, without, gradients=False)
+def _family(known: Reference, example: Example, name: str, without: tuple[str, ...], gradients: bool) -> Family:
+    made, _ = _made(known, example, without, gradients)
     for one in made:
         if one.name == name:
             return one
@@ -183,26 +199,44 @@ def _made(
     reference: Reference, example: Example, without: tuple[str, ...], gradients: bool
 ) -> tuple[list[Family], list[CaseResult]]:
     """The families that the reference takes, and what is said of the others. Raises CompareError for unknown names."""
-    dimensions = [] if example.sized else dimensions_of(reference.given, reference.accepts)
     made, refused = [], []
-    every = list(families(example, reference, dimensions, without))
-    known = {family.name for family in (*every, *(families(example, reference, dimensions) if without else ()))}
+    try:
+        dimensions = [] if example.sized else dimensions_of(reference.given, reference.accepts)
+        every = list(families(example, reference, dimensions, without, gradients))
+        known = {family.name for family in (*every, *(families(example, reference, dimensions) if without else ()))}
+    except CompareError:
+        raise
+    except Exception as error:
+        way = "give arguments as a function of a seed and a size"
+        raise CompareError(f"no families can be made of the example ({type(error).__name__}: {error}): {way}") from None
     unknown = [name for name in without if not any(one.startswith(name) for one in known)]
     if unknown:
         raise CompareError(f"no family is named {unknown[0]!r}; there are {', '.join(repr(f.name) for f in every)}")
     for number, family in enumerate(every):
         if family.name.startswith(without) and without:
             continue
-        args = reference.with_parameters(family.make(torch.Generator().manual_seed(number)))
-        why = reference.refuses(args) or (gradients and reference.refuses_gradients(args)) or ""
-        if not why and reference.overflows(args):
-            refused.append(_not_run(family, "the reference itself overflows in this dtype, where float64 does not"))
-            continue
-        if why:
-            refused.append(_not_run(family, f"the reference raises {why}"))
+        if why := _unfit(reference, family, number, gradients):
+            refused.append(_not_run(family, why))
         else:
             made.append(family)
     return made, refused
+
+
+def _unfit(reference: Reference, family: Family, number: int, gradients: bool) -> str:
+    """Why a family is left out; "" where it is not."""
+    began = time.process_time()
+    try:
+        args = reference.with_parameters(family.make(torch.Generator().manual_seed(number)))
+    except Exception as error:
+        return f"it cannot be drawn: {type(error).__name__}: {error}"
+    if why := reference.refuses(args) or (gradients and reference.refuses_gradients(args)) or "":
+        return f"the reference {why}"
+    if reference.overflows(args):
+        return "the reference itself overflows in this dtype, where float64 does not"
+    took = time.process_time() - began
+    if took > SECONDS and number:  # and what is judged takes some ten times as long
+        return f"the reference takes {took:.0f} s of processor time on it, of at most {SECONDS:g}"
+    return ""
 
 
 def _without_refusals(
@@ -228,22 +262,32 @@ def _not_run(family: Family, why: str) -> CaseResult:
     return CaseResult(family.name, "not-run", False, why, "")
 
 
-def _report(found: ReportData, both: Both, left_out: list[CaseResult], any_method: bool) -> Report:
+def kinds_of(computes: Iterable[str]) -> tuple[Kind, ...]:
+    """The kinds of method of these names. Raises CompareError for an unknown one."""
+    asked = tuple(computes)
+    if unknown := [name for name in asked if name not in KINDS]:
+        raise CompareError(f"no candidate computes {unknown[0]!r}; there are {', '.join(KINDS)}")
+    return tuple(kind for kind in KINDS if kind in asked)
+
+
+def _report(
+    found: ReportData, both: Both, method: Method, left_out: list[CaseResult], kinds: tuple[Kind, ...]
+) -> Report:
     """The report, with what did not run and how the comparison was made."""
-    method = both.tried.method
     remarks = [f"Computes: {method}.", *both.known.mode.remarks()]
     if both.known.differentiable and not both.gradients:
         remarks.append("Gradients are not compared: the result of the candidate is not attached to the graph.")
-    ran = [case for case in found.cases if case.status != "not-run"]
+    ran = [case for case in found.cases if case.status != "not-run" or case.code == UNREACHED]
     share = sum(counts_as_right(case, found.required) for case in ran) / max(1, len(ran))
-    calls = method.kind == "no" and not any_method
+    refused = method.kind not in kinds
+    why = {"no": CALLS, "unknown": UNSHOWN}.get(method.kind, OTHERWISE.format(kind=method.kind))
     data = replace(
         found,
         backend="triton" if both.tried.launches else "torch",
         cases=found.cases + tuple(left_out),
-        passed=found.passed and not calls,
-        score=0.0 if calls else share,
-        summary=CALLS if calls and found.passed else found.summary,
+        passed=found.passed and not refused,
+        score=0.0 if refused else share,
+        summary=why if refused and found.passed else found.summary,
         split=(),
         limit="",
         remarks=tuple(remarks),

@@ -30,7 +30,7 @@ TENSORS = 4  # the first ones get special values, each alone
 class Family:
     """name, what: of it, and what its inputs are in one sentence. make: the arguments. parameters: whether those of a
     module are others, too. A candidate may refuse a layout or a dtype in an error of its own; what it computes there
-    has to be right.
+    has to be right. upstream: how the gradients from above lie in memory.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Family:
     make: Make
     kind: Kind = "values"
     parameters: bool = False
+    upstream: Callable[[Args], Args] = lambda gradients: gradients
 
     @property
     def refusable(self) -> bool:
@@ -46,10 +47,15 @@ class Family:
 
 
 def families(
-    example: Example, reference: Reference, dimensions: list[Dimension], without: tuple[str, ...] = ()
+    example: Example,
+    reference: Reference,
+    dimensions: list[Dimension],
+    without: tuple[str, ...] = (),
+    gradients: bool = False,
 ) -> Iterator[Family]:
     """All families of an example. dimensions: those of the reference's arguments that change freely. without: what is
-    left out; a dimension that is named there has the example's size in the families of values, too.
+    left out; a dimension that is named there has the example's size in the families of values, too. gradients: whether
+    they are compared, and come from above in other layouts, too.
     """
     given, names = reference.given, reference.names
 
@@ -79,6 +85,9 @@ def families(
     yield from _in_one_place(given, names, floats, in_odd_sizes)
     yield from _integers(reference, fresh)
     yield from _layouts(given, floats, fresh)
+    yield from _layouts_alone(reference, fresh)
+    if gradients:
+        yield from _upstream_layouts(reference, fresh)
     kinds = {a.dtype for a in tensors_of(given) if a.is_floating_point()}
     for dtype in (torch.float32, *HALVES):
         if kinds and kinds != {dtype}:
@@ -118,6 +127,36 @@ def _layouts(given: Args, floats: list[int], fresh: Make) -> Iterator[Family]:
     if len({given[i].dim() for i in floats} - {0}) > 1:
         what = "Each tensor of one dimension is every second element of one twice as long."
         yield Family("strided vectors", what, _on_floats(fresh, _strided_vectors), "layout")
+
+
+def _layouts_alone(reference: Reference, fresh: Make) -> Iterator[Family]:
+    """Each tensor in a layout that no other has: a kernel may read one through the strides of another."""
+    given, names = reference.given, reference.names
+    tensors = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.dim() and a.numel() > 1]
+    for number in tensors[:TENSORS] if len(tensors) > 1 else ():
+        for word, view in ALONE:
+            if (given[number].dim() > 1) is (view is not common.every_second):
+
+                def make(generator: Generator, chosen: int = number, view: common.View = view) -> Args:
+                    return tuple(view(a) if i == chosen else a for i, a in enumerate(fresh(generator)))
+
+                what = f"{names[number]} alone lies in memory otherwise: {word}."
+                yield Family(f"{names[number]} alone, {word}", what, make, "layout")
+
+
+def _upstream_layouts(reference: Reference, fresh: Make) -> Iterator[Family]:
+    """The gradient of each result in a layout of its own: a kernel may read it through the strides of the result."""
+    with torch.no_grad():
+        shapes = [r.shape for r in reference.upstream(reference.arguments, Generator().manual_seed(0))]
+    for number, shape in enumerate(shapes):
+        name = "the upstream gradient" if len(shapes) == 1 else f"upstream gradient {number}"
+        for word, view in (*ALONE, ("one number, expanded", common.one_number)):
+            if shape and (len(shape) > 1) is (view is not common.every_second):
+
+                def above(given: Args, chosen: int = number, view: common.View = view) -> Args:
+                    return tuple(view(a) if i == chosen else a for i, a in enumerate(given))
+
+                yield Family(f"{name}, {word}", f"{name.capitalize()}: {word}.", fresh, "layout", upstream=above)
 
 
 def _of_sizes(example: Example) -> Iterator[Family]:
@@ -282,7 +321,10 @@ def _ignored(reference: Reference) -> list[int]:
 
 
 def _takes(reference: Reference, number: int, value: int) -> bool:
-    """Whether the reference takes the example with this as its first index there."""
+    """Whether the dtype holds this, and the reference takes the example with it as its first index there."""
+    range_of = torch.iinfo(reference.given[number].dtype)
+    if not range_of.min <= value <= range_of.max:
+        return False
     args = list(reference.given)
     args[number] = args[number].clone()
     args[number].view(-1)[0] = value
@@ -335,6 +377,11 @@ def _outlier(a: Tensor, generator: Generator) -> Tensor:
     return a
 
 
+def _with_gaps(a: Tensor) -> Tensor:
+    """As `common.with_gaps`, which has NaN between the rows; 0 where there is none."""
+    return common.with_gaps(a) if a.is_floating_point() else torch.nn.functional.pad(a, (3, 30))[..., 3:-30]
+
+
 def _transposed(a: Tensor) -> Tensor:
     return common.transposed(a) if a.dim() > 1 else a
 
@@ -349,6 +396,11 @@ VALUES: tuple[tuple[str, str, Change], ...] = (
     ("other signs", "The numbers have the other sign.", _scaled(-1.0)),
     ("rows of one value", "All numbers of a row are the same.", _of_rows),
     ("one outlier", "One element of each tensor is 10,000 times as large.", _outlier),
+)
+ALONE: tuple[tuple[str, common.View], ...] = (
+    ("transposed", _transposed),
+    ("rows with gaps", _with_gaps),
+    ("every second element", common.every_second),  # of vectors
 )
 LAYOUTS: tuple[tuple[str, str, common.View], ...] = (
     ("transposed", "The last two dimensions lie in memory the other way round.", _transposed),

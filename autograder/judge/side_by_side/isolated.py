@@ -1,17 +1,35 @@
 """The candidate as text that nobody trusts: called in the sandbox, and how it computes found out from outside.
 
 What it calls cannot be asked of it. So operators of the reference are closed to its process, and it is seen whether it
-still runs; and its kernels are replayed without the rest of it (`sandbox.proof`).
+still runs; and its kernels are replayed without the rest of it (`sandbox.proof`), in every family: a branch on a shape
+is no answer, and what they do wrong no process tells but the one that holds nothing else.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 
-from ...gpu import PERMITTED, POINTWISE, base
-from ...runner import UNKNOWN, Answer, Budget, Call, Cell, Contract, Form, Isolated, Limits, Outcome, Trouble, Worker
+from ...gpu import GRADIENTS, PERMITTED, POINTWISE, base
+from ...runner import (
+    UNKNOWN,
+    Answer,
+    Budget,
+    Call,
+    Cell,
+    Contract,
+    Examined,
+    Facts,
+    Form,
+    Isolated,
+    Limits,
+    Outcome,
+    Proof,
+    Trouble,
+    Worker,
+)
 from .candidate import shapes
 from .code import Code
 from .errors import CandidateError
@@ -30,7 +48,7 @@ IN_DERIVATIVES |= frozenset("sum mm bmm mv addmm baddbmm cumsum scatter scatter_
 @dataclass(frozen=True)
 class IsolatedCandidate:
     """As `candidate.Candidate`. closed: the operators that it is judged without; basic: whether all that are not basic
-    are closed, too.
+    are closed, too. theirs: the reference's, with their elements. needed: those that it does not run without.
     """
 
     code: Code
@@ -43,31 +61,43 @@ class IsolatedCandidate:
     method: Method
     closed: frozenset[str]
     basic: bool
+    theirs: Mapping[str, int]
+    needed: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
         """The name that a report has."""
         return self.code.name
 
-    def runner(self, contract: Contract, above: int) -> Isolated:
-        """Calls it in the sandbox. Its derivative may need operators that it does not call itself."""
+    def runner(self, contract: Contract, above: int, shown: bool = False) -> "Isolated | ByFamily":
+        """Calls it in the sandbox. Its derivative may need operators that it does not call itself. shown: whether it is
+        to be shown in each family how its kernels compute.
+        """
         closed = self.closed - IN_DERIVATIVES if above else self.closed
         form = replace(self.form, above=above, basic=self.basic)
-        return _runner(self, replace(contract, form=form, refused=closed))
+        allowed = PERMITTED | GRADIENTS | self.needed
+        runner = _runner(self, replace(contract, form=form, refused=closed, allowed=allowed))
+        return ByFamily(runner, self.theirs) if shown and self.launches else runner
 
 
 def isolated_candidate(
-    code: Code, reference: Reference, worker: Worker, limits: Limits, gpu: bool, seed: int
+    code: Code,
+    reference: Reference,
+    worker: Worker,
+    limits: Limits,
+    gpu: bool,
+    seed: int,
+    keywords: tuple[str, ...] = (),
 ) -> IsolatedCandidate:
     """The candidate, after its process was called on the reference's example. Raises CandidateError where it cannot be
     loaded, takes other arguments or has other parameters.
     """
     parameters = tuple(shapes(reference).items())
-    form = Form(len(reference.given), parameters, initial=code.initial, seed=seed, gpu=gpu)
-    budget = Budget("answer", limits.total_seconds)
-    plain = IsolatedCandidate(code, worker, limits, budget, form, False, False, UNTRIED, frozenset(), False)
+    form = Form(len(reference.given), parameters, initial=code.initial, seed=seed, gpu=gpu, keywords=keywords)
+    budget, theirs = Budget("answer", limits.total_seconds), reference.operators
+    closed = frozenset(theirs)  # also where it does not run: what cannot be tried is judged with everything closed
+    plain = IsolatedCandidate(code, worker, limits, budget, form, False, False, UNTRIED, closed, True, theirs)
     tries = _Tries(plain, reference)
-    theirs = reference.operators
     basic, opened = tries.first(frozenset(theirs), basic=True), None
     if basic.trouble:
         opened = basic if basic.trouble.kind == "timeout" else tries.first(frozenset())
@@ -76,7 +106,7 @@ def isolated_candidate(
                 raise _refusal(code, opened.trouble)
             return plain
     needed = {name: ANY_NUMBER for name in theirs if opened and tries.first(frozenset({name})).trouble}
-    found = replace(plain, closed=frozenset(theirs) - frozenset(needed), basic=opened is None)
+    found = replace(plain, closed=closed - frozenset(needed), basic=opened is None, needed=frozenset(needed))
     launches = bool((opened or basic).launches)
     if launches:
         method = _with_kernels(theirs, needed, tries.proof(found))
@@ -106,15 +136,12 @@ class _Tries:
 
     def proof(self, found: IsolatedCandidate) -> Shown:
         """Whether it is shown that the launches, with the operators recorded beside them, give the result."""
-        with self._without(found.closed, found.basic) as runner:
+        with self._without(found.closed, found.basic, found.needed) as runner:
             proof = runner.proof(self.call)
             if proof.first.trouble or proof.method:
                 why = proof.first.trouble or proof.method
                 return (why.message if why else ""), {}, True
-            outside: Counter[str] = Counter()
-            for name, elements in proof.computes_outside.items():
-                if base(name) not in MEMORY:
-                    outside[base(name)] += elements
+            outside = _outside(proof)
             return "", outside, not outside or proof.needs_kernels
 
     def attached(self, found: IsolatedCandidate) -> bool:
@@ -134,9 +161,76 @@ class _Tries:
         with found.runner(self._contract(gradients=True), len(upstream)) as runner:
             return runner.once(Call(given, layouts))
 
-    def _without(self, closed: frozenset[str], basic: bool) -> Isolated:
-        form = replace(self.plain.form, basic=basic)
-        return _runner(self.plain, replace(self.forward, form=form, refused=closed))
+    def _without(self, closed: frozenset[str], basic: bool, needed: frozenset[str] = frozenset()) -> Isolated:
+        form, allowed = replace(self.plain.form, basic=basic), self.forward.allowed | needed
+        return _runner(self.plain, replace(self.forward, form=form, refused=closed, allowed=allowed))
+
+
+class ByFamily:
+    """Calls a candidate that launches kernels. methods: how each call computed whose result was right."""
+
+    def __init__(self, runner: Isolated, theirs: Mapping[str, int]):
+        self._runner, self._theirs = runner, theirs
+        self.methods: list[Method] = []
+
+    @property
+    def facts(self) -> Facts:
+        """As `Isolated.facts`."""
+        return self._runner.facts
+
+    def close(self) -> None:
+        """Ends its processes."""
+        self._runner.close()
+
+    def examine(self, call: Call) -> Examined:
+        """Calls it, and has its kernels replayed where that is asked for."""
+        return _Shown(self._runner.proof(call), self._note)
+
+    def _note(self, proof: Proof) -> None:
+        shown: Shown
+        if proof.method:
+            shown = proof.method.message, {}, True
+        else:
+            outside = _outside(proof)
+            shown = "", outside, not outside or proof.needs_kernels
+        self.methods.append(_with_kernels(self._theirs, {}, shown))
+
+
+class _Shown(Examined):
+    """A call whose second is its kernels' replay. Where that shows nothing, its values alone are judged, and how it
+    computes is unknown.
+    """
+
+    def __init__(self, proof: Proof, note: Callable[[Proof], None]):
+        super().__init__(proof.call, proof.first)
+        self._proof, self._note = proof, note
+
+    @cached_property
+    def again(self) -> Outcome:
+        """The outcome of the kernels alone."""
+        self._note(self._proof)
+        return self.first if self._proof.method else self._proof.again
+
+    @property
+    def poisoned(self) -> bool:
+        """As `Proof.poisoned`."""
+        return not self._proof.method and self._proof.poisoned
+
+    def refilled(self, fill: float) -> Outcome:
+        """As `Proof.refilled`."""
+        return self.first if self._proof.method else self._proof.refilled(fill)
+
+    def _repeated(self) -> Outcome:
+        return self.first if self._proof.method else self._proof.in_order
+
+
+def _outside(proof: Proof) -> dict[str, int]:
+    """The operators that compute among the recorded steps, with their elements."""
+    found: Counter[str] = Counter()
+    for name, elements in proof.computes_outside.items():
+        if base(name) not in MEMORY:
+            found[base(name)] += elements
+    return found
 
 
 def _runner(candidate: IsolatedCandidate, contract: Contract) -> Isolated:
@@ -182,5 +276,6 @@ def _with_gradients(found: IsolatedCandidate, reference: Reference, tries: _Trie
     if trouble is None or tries.gradients(opened).trouble:
         return found
     kind: Kind = "no" if found.method.kind == "no" else "partly"
-    why = f"{found.method.why}; its derivative calls aten.{_operator(trouble)}"
-    return replace(opened, method=Method(kind, why))
+    operator = _operator(trouble)
+    why = f"{found.method.why}; its derivative calls aten.{operator}"
+    return replace(opened, method=Method(kind, why), needed=found.needed | {operator})

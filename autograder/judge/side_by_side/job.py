@@ -10,6 +10,7 @@ from typing import Any
 from ...words import UsageError, qualities
 from ..verdicts import source
 from ..verdicts.job import versions
+from .method import COMPUTES, KINDS
 
 FIELDS = ("id", "reference", "candidate", "arguments", "like", "seed", "options")
 
@@ -39,7 +40,7 @@ class Side:
 @dataclass(frozen=True)
 class Options:
     """without: names of families to leave out. forward_only: gradients are not compared. only: what decides.
-    compiler: whether launches are compiled. any_method: a candidate may call the reference's operators.
+    compiler: whether launches are compiled. computes: how a candidate may compute; any_method: in any way.
     """
 
     without: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Options:
     only: tuple[str, ...] = ("correct", "portable")
     compiler: bool = True
     any_method: bool = False
+    computes: tuple[str, ...] = COMPUTES
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,8 @@ def _options(given: Any) -> Options:
         if not isinstance(value, wanted) or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
             raise ValueError(f"the option {name} should be {_WORDS[wanted]}, not {value!r:.60}")
         found[name] = tuple(value) if isinstance(value, list) else value
+    if unknown := set(found.get("computes", ())) - set(KINDS):
+        raise ValueError(f"no candidate computes {min(unknown)!r}; there are {', '.join(KINDS)}")
     if "only" in found:
         found["only"] = tuple(one.value for one in qualities(found["only"]))
     return Options(**found)

@@ -13,17 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...runner import SandboxError, linux
+from ...runner import OWN_TIME, SandboxError, linux
 from ...words import UsageError
 from ..commands.answers import keep_stdout
 from ..results.causes import Cause
 from ..verdicts.make import shared_worker
 from .code import Code
-from .comparison import LIMITS, judged, reproduce
+from .comparison import LIMITS, judged, kinds_of, reproduce
 from .errors import CandidateError, CompareError
 from .job import Job, Side, read
 from .kernelbench import NEW
 from .lines import JobLines
+from .method import KINDS
 from .pair import How
 from .verdict import TEXT, about, without_report
 
@@ -41,7 +42,8 @@ def verdict(job: Job) -> dict[str, Any]:
             options = job.options
             report = judged(
                 *(reference, candidate, arguments, job.like, how, lines),
-                *(options.without, options.compiler, options.only, options.any_method),
+                *(options.without, options.compiler, options.only),
+                KINDS if options.any_method else kinds_of(options.computes),
             )
     except CandidateError as error:
         found = without_report("candidate", str(error), score=0.0)
@@ -52,7 +54,9 @@ def verdict(job: Job) -> dict[str, Any]:
     except Exception as error:
         found = without_report("job", f"the comparison stopped with {type(error).__name__}: {error}")
     else:
-        late = report.timed_out and not report.passed
+        # A candidate that computed too long did so by itself, and what it did not reach is wrong.
+        own = any(case.code == OWN_TIME for case in report.cases)
+        late = report.timed_out and not report.passed and not own
         counts = {what: 0 for what in ("pass", "fail", "error", "not-run")}
         for case in report.cases:
             counts[case.status] += 1

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["kernels", "partly", "operators", "no", "unknown"]
+KINDS: tuple[Kind, ...] = ("kernels", "partly", "operators", "unknown", "no")  # from the best to the worst
+COMPUTES = KINDS[:3]  # those that pass where nobody says otherwise
 ANY_NUMBER = math.inf
 SHARE = 0.5  # of the elements: the sum of a kernel's partial sums is a step of computing, and no call of the answer
 _SHOWN = 3  # operators named in a sentence
@@ -23,6 +25,11 @@ class Method:
 
     def __str__(self) -> str:
         return self.why
+
+
+def worst(methods: Iterable[Method]) -> Method:
+    """The one that counts where a candidate computes in several ways."""
+    return max(methods, key=lambda method: KINDS.index(method.kind))
 
 
 def method_of(theirs: Mapping[str, int], mine: Mapping[str, float], launches: bool, composite: str = "") -> Method:
@@ -44,6 +51,6 @@ def method_of(theirs: Mapping[str, int], mine: Mapping[str, float], launches: bo
 
 
 def named(operators: Iterable[str]) -> str:
-    """``aten.silu, aten.mul``."""
-    every = [f"aten.{name}" for name in operators]
+    """``aten.silu, aten.mul, mine::silu``."""
+    every = [name if "::" in name else f"aten.{name}" for name in operators]
     return ", ".join(every[:_SHOWN]) + (" and others" if len(every) > _SHOWN else "")

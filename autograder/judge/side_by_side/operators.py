@@ -31,11 +31,16 @@ class Operators(TorchDispatchMode):
         return True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = base(func._schema.name)
+        name = named(func._schema.name)
         if name not in MEMORY:
             given = tensors_of((*args, *(kwargs or {}).values()))
             self.elements[name] += max((tensor.numel() for tensor in given), default=0)
         return func(*args, **(kwargs or {}))
+
+
+def named(schema: str) -> str:
+    """``scale`` for ``aten::scale_``; the whole name of an operator that is not PyTorch's own."""
+    return base(schema) if schema.startswith("aten::") else schema
 
 
 def contracts(names: Iterable[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import torch
 
 from ...gpu import shimmed
-from ...runner import Limits, Worker, callee_of, few_lines
+from ...runner import Limits, Worker, callee_of, few_lines, with_keywords
 from ..records.record import Exercise
 from ..records.table import EXERCISES
 from ..trial import arguments as case_arguments
@@ -59,14 +59,20 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
             stack.enter_context(shimmed(_refuse))
         sides = sides_of(reference, candidate, arguments, like, how.seed, isolated)
         example = example_for(sides.arguments, like)
-        known = Reference(callee_of(sides.reference, "reference"), example.make(how.seed, USUAL))
+        known = reference_of(sides.reference, example, how.seed)
         tried: Candidate | IsolatedCandidate
         if isolated:
             worker = how.worker or stack.enter_context(Worker())
-            tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, how.seed)
+            tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, how.seed, example.keywords)
         else:
-            tried = candidate_of(callee_of(sides.candidate, "candidate"), known, gpu)
+            tried = candidate_of(callee_of(sides.candidate, "candidate"), known, gpu, example.keywords)
         yield Both(known, example, tried, _gradients(how.gradients, known, tried), gpu)
+
+
+def reference_of(given: Any, example: Example, seed: int) -> Reference:
+    """The reference, called on the example. Raises CompareError."""
+    args = example.make(seed, USUAL)
+    return Reference(with_keywords(callee_of(given, "reference"), example.keywords, len(args)), args)
 
 
 def _refuse(why: str) -> NoReturn:

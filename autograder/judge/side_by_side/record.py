@@ -143,19 +143,27 @@ def called_with(reference: Reference, family: Family, generator: torch.Generator
     """
     made = drawn(reference, family, generator)
     args = reference.with_parameters(made, generator if family.parameters else None)
-    return args + reference.upstream(args, generator) if gradients else args
+    return args + family.upstream(reference.upstream(args, generator)) if gradients else args
 
 
 def drawn(reference: Reference, family: Family, generator: torch.Generator) -> Args:
     """The inputs of a family, drawn until the reference takes them. Raises CompareError where it takes them by luck."""
     for _ in range(DRAWS):
-        args = family.make(generator)
+        try:
+            args = family.make(generator)
+        except Exception as error:
+            why = f"cannot be drawn ({type(error).__name__}: {error})"
+            raise CompareError(f"the family {family.name!r} {why}: {_way_out(family)}") from None
         if reference.accepts(args):
             return args
     raise CompareError(
         f"the reference takes what the family {family.name!r} draws at random, and then it refuses it {DRAWS} times: "
-        f"leave it out (without=({family.name!r},), --without), or give arguments as a function of a seed"
+        f"{_way_out(family)}"
     )
+
+
+def _way_out(family: Family) -> str:
+    return f"leave it out (without=({family.name!r},), --without), or give arguments as a function of a seed"
 
 
 def _case(reference: Reference, family: Family, gradients: bool) -> Case:

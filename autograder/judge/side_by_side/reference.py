@@ -3,7 +3,7 @@
 import contextlib
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,17 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ...runner import Args, Callee, NotAttached, duplicate, map_tensors, parts_of, tensors_of
+from ...runner import (
+    Args,
+    Callee,
+    NotAttached,
+    dtype_name,
+    duplicate,
+    map_tensors,
+    named_tensors,
+    parts_of,
+    tensors_of,
+)
 from .drawing import varied
 from .errors import CompareError
 from .float64 import Widened, in_float64
@@ -30,10 +40,13 @@ class Reference:
     def __init__(self, callee: Callee, example: Args):
         self.callee, self.mode = callee, Widened()
         self.given = example
+        self.writes: tuple[str, ...] = ()
         self.arguments = example + tuple(callee.parameters.values())
         self.names = _names(callee, example)
+        _assert_judged(named_tensors(self.names, self.arguments), "the example has")
         try:
             native, changed = self._called(self.arguments)
+            _assert_judged({f"result {i}": one for i, one in enumerate(native)}, "the reference returns")
             wide, again = (self._called(self.widened(self.arguments))[0] for _ in range(2))
         except CompareError:
             raise
@@ -147,12 +160,12 @@ class Reference:
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """The dtypes of what it returns for arguments as they come."""
         with torch.no_grad():
-            return tuple(r.dtype for r in self.callee.results(map_tensors(duplicate, args)))
+            return tuple(r.dtype for r in self._results(map_tensors(duplicate, args)))
 
     def upstream(self, args: Args, generator: torch.Generator) -> Args:
         """A gradient from above for each floating-point result, random numbers and zeros in the result's dtype."""
         with torch.no_grad():
-            results = self.callee.results(map_tensors(duplicate, args))
+            results = self._results(map_tensors(duplicate, args))
         drawn = []
         for result in (r for r in results if r.is_floating_point()):
             dy = torch.randn(result.shape, generator=generator)
@@ -161,15 +174,18 @@ class Reference:
         return tuple(drawn)
 
     def refuses(self, args: Args) -> str:
-        """What it raises for these arguments, as they are or in float64; "" where it takes them."""
+        """Why these arguments cannot be judged, after "the reference": what it raises for them, as they are or in
+        float64, or that it returns something else than for the example; "" where it takes them.
+        """
         try:
-            self._called(args)
+            found = self._called(args)[0]
             self._called(self.widened(args))
-        except CompareError:
-            raise
+        except CompareError as error:
+            return f"does not return what it returns for the example: {error}"
         except Exception as error:
-            return _told(error)
-        return ""
+            return f"raises {_told(error)}"
+        wanted = len(self.outputs)
+        return "" if len(found) == wanted else f"returns {len(found)} tensors here, and {wanted} for the example"
 
     def refuses_gradients(self, args: Args) -> str:
         """What it raises where its gradients for these arguments are asked for; "" where it has them. Without a token,
@@ -178,7 +194,7 @@ class Reference:
         try:
             self.exact_with_gradients(self.widened(args), self.widened(self.upstream(args, _generator())))
         except (NotAttached, RuntimeError) as error:
-            return _told(error)
+            return f"raises {_told(error)}"
         return ""
 
     def overflows(self, args: Args) -> bool:
@@ -199,11 +215,38 @@ class Reference:
                 results = self.callee.results(mine)
         after = zip(self.names, args, mine, strict=False)
         changed = {n: b for n, a, b in after if isinstance(a, Tensor) and not _same(a, b)}
-        return tuple(r.clone() for r in results), changed
+        return tuple(r.clone() for r in self._without_written(results, mine, changed)), changed
+
+    def _results(self, args: Args) -> tuple[Tensor, ...]:
+        """What it returns, without what it writes."""
+        return self._without_written(self.callee.results(args), args)
+
+    def _without_written(
+        self, results: tuple[Tensor, ...], args: Args, changed: Collection[str] = ()
+    ) -> tuple[Tensor, ...]:
+        """The results but for arguments that are written and returned, as by PyTorch's operations in place."""
+        named = zip(self.names, args, strict=False)
+        written = [a for name, a in named if name in changed or name in self.writes]
+        return tuple(r for r in results if not any(r is a for a in written))
 
     def _written(self, args: Args) -> dict[str, Tensor]:
         given = dict(zip(self.names, args, strict=False))
         return {name: given[name] for name in self.writes}
+
+
+JUDGED = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool, torch.uint8)
+JUDGED += (torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def _assert_judged(tensors: dict[str, Tensor], where: str) -> None:
+    """Raises CompareError for a dtype that is not drawn, widened and measured here."""
+    for name, tensor in tensors.items():
+        if tensor.dtype not in JUDGED or tensor.is_quantized:
+            dtype = dtype_name(tensor.dtype)
+            way = f"pass its bits as uint8 and view them as {dtype} in both functions"
+            if tensor.is_complex():
+                way = "pass and return torch.view_as_real of it"
+            raise CompareError(f"{where} {name} in {dtype}, which is not judged: {way}")
 
 
 def _generator() -> torch.Generator:

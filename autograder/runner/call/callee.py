@@ -66,12 +66,41 @@ def callee_of(given: Any, what: str) -> Callee:
         return Callee(forward, _name(forward, what), _signature(forward), backward=backward)
     if isinstance(given, nn.Module):
         return _of_module(given, what)
+    if isinstance(given, type) and issubclass(given, nn.Module):
+        raise CompareError(
+            f"the {what} is a class of modules: name an instance, as in {given.__name__.lower()} = {given.__name__}()"
+        )
     if isinstance(given, type) and issubclass(given, torch.autograd.Function):
         return Callee(given.apply, given.__name__)
     if not callable(given):
         kinds = "a function, a module, an autograd.Function or a pair (forward, backward)"
         raise CompareError(f"the {what} should be {kinds}, not {type(given).__name__}")
     return Callee(given, _name(given, what), _signature(given))
+
+
+def with_keywords(callee: Callee, keywords: tuple[str, ...], inputs: int) -> Callee:
+    """The callee as a function of ``inputs`` by place, of which the last are those that it takes by these names. Raises
+    CompareError where it takes no such.
+    """
+    if not keywords:
+        return callee
+    first = inputs - len(keywords)
+
+    def call(*args: Any) -> Any:
+        by_name = dict(zip(keywords, args[first:inputs], strict=True))
+        return callee.function(*args[:first], *args[inputs:], **by_name)
+
+    plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    known = [*callee.signature.parameters] if callee.signature else []
+    if callee.signature:
+        try:
+            callee.signature.bind(*range(first), **dict.fromkeys(keywords))
+        except TypeError as error:
+            raise CompareError(f"{callee.name} does not take the example's arguments: {error}") from None
+    known = [name for name in known if name not in keywords][:first]
+    names = [*known, *(f"x{i}" for i in range(len(known), first)), *keywords]
+    signature = inspect.Signature([inspect.Parameter(name, plain) for name in names])
+    return replace(callee, function=call, signature=signature)
 
 
 def matched(callee: Callee, parameters: dict[str, tuple[int, ...]], inputs: int) -> Callee:
@@ -106,7 +135,8 @@ def function_of(given: Any, form: Form) -> Callable[..., Any]:
     Raises CompareError.
     """
     made = made_of(given, form.initial, form.seed)
-    callee = matched(callee_of(made, "candidate"), dict(form.parameters), form.inputs)
+    callee = with_keywords(callee_of(made, "candidate"), form.keywords, form.inputs)
+    callee = matched(callee, dict(form.parameters), form.inputs)
     return (lambda *args: torch.tensor(attached(callee, args))) if form.asked else called(callee, form.above)
 
 
@@ -122,11 +152,24 @@ def made_of(given: Any, initial: Args, seed: int) -> Any:
 
 
 def attached(callee: Callee, args: Args) -> bool:
-    """Whether a result depends on the arguments for autograd; not where it cannot be computed so."""
+    """Whether a result depends on the arguments for autograd; not where it cannot be computed so, and not where an
+    operator on the way has no derivative, as most custom operators.
+    """
     if callee.backward is not None:
         return True
+    args = map_tensors(_leaf, args)
     with contextlib.suppress(Exception), torch.enable_grad():
-        return any(result.requires_grad for result in callee.results(map_tensors(_leaf, args)))
+        results = [result for result in callee.results(args) if result.requires_grad]
+        return bool(results) and not _without_derivative(results, args)
+    return False
+
+
+def _without_derivative(results: list[Tensor], args: Args) -> bool:
+    leaves = [a for a in tensors_of(args) if a.is_floating_point()]
+    try:
+        torch.autograd.grad(results, leaves, [torch.ones_like(r) for r in results], allow_unused=True)
+    except Exception as error:  # any other is the candidate's own, and judged
+        return any(words in str(error) for words in ("no autograd formula was registered", "derivative for aten"))
     return False
 
 
@@ -152,10 +195,10 @@ def _of_module(module: nn.Module, what: str) -> Callee:
     values = dict(module.named_parameters()) | dict(module.named_buffers())
     parameters = {name: value.detach() for name, value in values.items()}
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **by_name: Any) -> Any:
         own = args[len(args) - len(parameters) :]
         inputs = args[: len(args) - len(parameters)]
-        return torch.func.functional_call(module, dict(zip(parameters, own, strict=True)), inputs)
+        return torch.func.functional_call(module, dict(zip(parameters, own, strict=True)), inputs, by_name)
 
     return Callee(call, type(module).__name__ or what, _signature(module.forward), parameters)
 

@@ -17,11 +17,11 @@ class Form:
     """How code that no exercise asked for is called: with its inputs, then with a module's parameters, then with
     gradients from above.
 
-    inputs: how many it takes itself. parameters: name and shape of those whose values follow the inputs. above: the
-    number of upstream gradients, the last arguments; 0 where gradients are not asked for. initial: what a class of
-    modules is made with, and seed what PyTorch's generator is seeded with before. gpu: whether it sees a simulated GPU.
-    basic: whether all operators but those of `operators` are closed to it. asked: whether all that is asked is if a
-    result is attached to the graph.
+    inputs: how many it takes itself, of which the last are given by the names in ``keywords``. parameters: name and
+    shape of those whose values follow the inputs. above: the number of upstream gradients, the last arguments; 0 where
+    gradients are not asked for. initial: what a class of modules is made with, and seed what PyTorch's generator is
+    seeded with before. gpu: whether it sees a simulated GPU. basic: whether all operators but those of `operators` are
+    closed to it. asked: whether all that is asked is if a result is attached to the graph.
     """
 
     inputs: int
@@ -32,12 +32,14 @@ class Form:
     gpu: bool = False
     basic: bool = False
     asked: bool = False
+    keywords: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> "Form":
         """The form that ``vars`` gave this of, after it was JSON."""
         parameters = tuple((name, tuple(shape)) for name, shape in data["parameters"])
-        return cls(**data | {"parameters": parameters, "initial": tuple(data["initial"])})
+        texts = {name: tuple(data[name]) for name in ("initial", "keywords")}
+        return cls(**data | {"parameters": parameters} | texts)
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,19 @@ class Contract:
     writes: tuple[str, ...] = ()
     form: Form | None = None
 
-    def returned(self, result: object) -> Args:
-        """What an answer returned, output by output; nothing for the None of one that only writes."""
-        return () if result is None and not self.outputs else as_tuple(result)
+    def returned(self, result: object, args: Args = ()) -> Args:
+        """What an answer returned, output by output; nothing for the None of one that only writes. args: what it was
+        called with: one that writes a tensor may return it as well, as PyTorch's operations in place do, and where that
+        is more than the outputs, it is none of them.
+        """
+        if result is None and not self.outputs:
+            return ()
+        found = as_tuple(result)
+        if len(found) > len(self.outputs):
+            given = dict(zip(self.parameters, args, strict=False))
+            written = tensors_of(tuple(given[name] for name in self.writes if name in given))
+            return tuple(one for one in found if not any(one is tensor for tensor in written))
+        return found
 
     def written(self, args: Args) -> dict[str, torch.Tensor]:
         """The tensors of a call's arguments that the answer writes, by name: after it, the rest of its results."""

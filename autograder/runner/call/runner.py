@@ -81,12 +81,13 @@ class InProcess:
         written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
         result, trouble = self._watched(given.handed, machine, peak, written)
         result = given.returned(self.contract, result)
-        outcome = Outcome(trouble=trouble or self._complaint(result, args, machine), traffic=dict(machine.traffic))
+        trouble = trouble or self._complaint(result, given.handed, machine)
+        outcome = Outcome(trouble=trouble, traffic=dict(machine.traffic))
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
         outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
         outcome.hints = tuple(machine.hints)
         if outcome.trouble is None:
-            returned = self.contract.returned(result)
+            returned = self.contract.returned(result, given.handed)
             outcome.findings = self._findings(returned, machine, written)
             outcome.outputs = map_tensors(apart, returned) + given.written()
             outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
@@ -155,7 +156,7 @@ class InProcess:
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
         if self.judges_method and not any_empty(args) and not machine.launches and self.backend == "triton":
             return Trouble("refused", f"This `{name}` launches no Triton kernel, so it is not the Triton answer.")
-        outputs = self.contract.returned(result)
+        outputs = self.contract.returned(result, args)
         if not fewest <= len(outputs) <= len(names):
             return Trouble("raised", f"{name} should return {_wanted(self.contract)}, but returned {len(outputs)}.")
         for output, label in zip(outputs, names, strict=False):

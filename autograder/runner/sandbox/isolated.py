@@ -177,7 +177,8 @@ class Isolated:
         limits = limits or self.limits
         for budget in self._budgets:
             if broken := budget.broken(limits.wall_factor):
-                return [(Outcome(trouble=Trouble("timeout", outcomes.too_long(broken))), Status())]
+                late = Trouble("timeout", outcomes.too_long(broken), code=outcomes.code_of(broken))
+                return [(Outcome(trouble=late), Status())]
         held = calls[0].args
         layouts = buffers.lay_out(tensors_of(held))
         expected = buffers.size_of(outcomes.laid_out(results))
@@ -195,8 +196,16 @@ class Isolated:
             for begin, _ in filter(None, rooms):
                 outputs.memory[begin : begin + expected] = bytes([buffers.POISON]) * expected
 
+            left: dict[int, Args] = {}  # what each call left in the memory of the arguments that it writes
+
+            def look(made: int) -> None:
+                named = self._laid_out(layouts, calls[made - 1].args)
+                writes = self.contract.written(calls[made - 1].args)
+                left.setdefault(made, tuple(inputs.tensor(one).clone() for name, one, _ in named if name in writes))
+
             def proceed(made: int, reports: bytes) -> bool:
                 """Whether to make another call after ``made`` calls; if so, writes its arguments to memory."""
+                look(made)
                 last, following = calls[made - 1 : made + 1]
                 if last.needed and outcomes.failed(reports, made):
                     return False
@@ -213,9 +222,12 @@ class Isolated:
             except WorkerLost:
                 return [(Outcome(trouble=Trouble("crashed", _LOST)), Status())]
             written = len(self.contract.written(held))
-            left = Outcomes(outputs, self.contract, written, limits, self._sources.text)
-            found = left.of(ended, rooms, self._loading(ended, job))
-            for call, (outcome, _) in zip(calls, found, strict=False):
+            reader = Outcomes(outputs, self.contract, written, limits, self._sources.text)
+            found = reader.of(ended, rooms, self._loading(ended, job))
+            look(len(found))
+            for made, (call, (outcome, _)) in enumerate(zip(calls, found, strict=False), start=1):
+                if written and outcome.outputs:  # in the memory that was given, whatever the answer's process says
+                    outcome.outputs = outcome.outputs[:-written] + left[made]
                 outcome.mutated = self._mutated(inputs, layouts, call.args)
                 outcome.launches = tuple(map(self._sources.completed, outcome.launches))
         return found

@@ -15,6 +15,7 @@ from .watch import Broken, Ended, Limits
 from .wire.buffers import Layout, Shared, contiguous, rounded
 from .wire.checked import clean
 
+OWN_TIME, CLOCK = "processor time", "by the clock"  # the codes of a time-out
 _NO_MEMORY = "can't allocate memory"  # in PyTorch's RuntimeError
 _LEFT = "The answer ended its process before it returned, or wrote into the grader's channel."
 
@@ -99,7 +100,8 @@ def failed(reports: bytes, made: int) -> bool:
 
 def _end_of(ended: Ended, limits: Limits, loading: str) -> Trouble:
     kind, message = _reason(ended, limits, f"Loading `{loading}`" if loading else "The call")
-    return Trouble(kind, message, clean(ended.printed, status.DETAILS), cell=loading)
+    code = code_of(ended.killed) if kind == "timeout" else ""
+    return Trouble(kind, message, clean(ended.printed, status.DETAILS), code=code, cell=loading)
 
 
 def _reason(ended: Ended, limits: Limits, what: str) -> tuple[Kind, str]:
@@ -124,6 +126,13 @@ def _too_much(limits: Limits, what: str = "The call") -> str:
 
 
 _TOGETHER = {"answer": "All calls of this answer together", "notebook": "All answers of this notebook together"}
+
+
+def code_of(broken: Broken | None) -> str:
+    """How a time-out is told from another: what the answer computed is its own, what the clock says may be the
+    machine's.
+    """
+    return CLOCK if broken and broken.kind in ("clock", "idle") else OWN_TIME
 
 
 def too_long(broken: Broken, what: str = "") -> str:

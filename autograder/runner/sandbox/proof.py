@@ -90,6 +90,18 @@ class Proof(Examined):
         super().__init__(call, first)
         self._answer, self._before, self._after, self._again_in_order = answer, before, after, repeated
 
+    @functools.cached_property
+    def again(self) -> Outcome:
+        """As `Examined.again`, with 0 in masked-off lanes whatever the answer's process says of them: only the replay
+        tells whether there were any.
+        """
+        return self._second(0.0 if self.call.fill is None else self.call.fill)
+
+    @property
+    def poisoned(self) -> bool:
+        """As `Examined.poisoned`, by the replay's account."""
+        return self.call.fill is None and (self.again.undefined or self.first.undefined)
+
     def alone(self, shuffle: int | None = None, fill: float | None = None) -> Outcome:
         """What the kernels alone compute for the arguments of the call: the record of the call on the decoy is replayed
         on them, in a process that contains nothing else of the answer.
@@ -151,6 +163,7 @@ class Proof(Examined):
             return Outcome(trouble=Trouble("refused", f"{_ALONE} are launched otherwise, or move other bytes."))
         # What the answer's own process reports can be forged; here nothing of the answer ran but its kernels.
         first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
+        first.undefined, first.hints = shuffled.undefined, shuffled.hints
         shuffled.decoy = other, came
         return shuffled
 

@@ -1,0 +1,182 @@
+"""Kinds of functions that `compare` judges, or refuses in a sentence."""
+
+import pytest
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder import cli
+from graded_kernels.autograder.judge.side_by_side import CompareError, compare
+
+DTYPES = sorted({d for d in vars(torch).values() if isinstance(d, torch.dtype)}, key=str)
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, o_ptr, n, stride_x, stride_y, BLOCK: tl.constexpr):
+    row, c = tl.program_id(0).to(tl.int64), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * stride_x + c, mask=c < n, other=0.0)
+    y = tl.load(y_ptr + row * stride_y + c, mask=c < n, other=0.0)
+    tl.store(o_ptr + row * n + c, x + y, mask=c < n)
+
+
+def with_unit_columns(x):
+    return x if x.stride(1) == 1 else x.contiguous()
+
+
+def added(x, y, stride_y):
+    o = torch.empty(x.shape, dtype=x.dtype)
+    if x.numel():
+        n = x.shape[1]
+        add_kernel[(x.shape[0],)](x, y, o, n, x.stride(0), stride_y, BLOCK=triton.next_power_of_2(n))
+    return o
+
+
+def right(x, y):
+    x, y = map(with_unit_columns, (x, y))
+    return added(x, y, y.stride(0))
+
+
+def through_the_others_strides(x, y):
+    x, y = map(with_unit_columns, (x, y))
+    return added(x, y, x.stride(0))
+
+
+def two():
+    return torch.randn(5, 40), torch.randn(5, 40)
+
+
+def quick(reference, candidate, arguments, **options):
+    return compare(reference, candidate, arguments, compiler=False, **options)
+
+
+def failing(report):
+    return [case.name for case in report.cases if case.status in ("fail", "error")]
+
+
+def test_each_tensor_has_a_layout_of_its_own():
+    assert quick(torch.add, right, two(), gradients=False).passed
+    report = quick(torch.add, through_the_others_strides, two(), gradients=False)
+    assert failing(report) == ["x alone, rows with gaps", "y alone, rows with gaps"], str(report)
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, dy):
+        return torch.as_strided(dy, dy.shape, (dy.shape[1], 1)) * 2 if dy.numel() else dy * 2
+
+
+def test_each_upstream_gradient_has_a_layout_of_its_own():
+    report = quick(lambda x: x * 2, Scaled, torch.randn(5, 40))
+    assert failing(report), str(report)
+    assert all("upstream gradient" in name for name in failing(report)), str(report)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype_is_judged_or_refused_in_a_sentence(dtype):
+    try:
+        x = torch.empty(6, dtype=dtype)
+    except (RuntimeError, NotImplementedError, TypeError):
+        pytest.skip(f"not run: PyTorch makes no tensor of {dtype}")
+    x.untyped_storage().fill_(1)
+    args = (x, torch.ones(6, 200)[:, 0])
+    try:
+        assert quick(lambda x, y: x.clone(), lambda x, y: x.clone(), args, any_method=True).cases
+    except CompareError as error:
+        assert "which is not judged: pass" in str(error)
+
+
+def both(x, index):
+    return x[index.long() % x.shape[0]]
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16], ids=str)
+def test_integers_are_drawn_within_their_dtype(dtype):
+    index = torch.randint(0, 100, (40,), dtype=dtype)
+    report = quick(both, both, (torch.randn(200, 3), index), any_method=True)
+    assert report.passed, str(report)
+
+
+def test_a_dtype_that_is_not_judged_ends_the_command_with_status_2(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(
+        "import torch\ndef f(x):\n    return x\ndef arguments():\n    return torch.ones(3, dtype=torch.complex64)\n"
+    )
+    assert cli.main(["compare", "mine.py:f", "mine.py:f", "--arguments", "mine.py:arguments"]) == 2
+    assert "torch.view_as_real" in capsys.readouterr().err
+
+
+@torch.library.custom_op("graded_kernels_test::doubled", mutates_args=())
+def doubled(x: torch.Tensor) -> torch.Tensor:
+    return x + x
+
+
+def test_an_operator_without_a_derivative_is_judged_forward():
+    report = quick(lambda x: x * 2, doubled, torch.randn(5, 40))
+    assert report.passed, str(report)
+    assert "Gradients are not compared" in str(report)
+
+
+@torch.library.custom_op("graded_kernels_test::add", mutates_args=())
+def named_as_pytorchs(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return right(x, y)
+
+
+def test_an_operator_of_ones_own_is_not_the_reference_by_its_base_name():
+    report = quick(torch.add, named_as_pytorchs, two())
+    assert report.computes != "no" and report.passed, str(report)
+
+
+def test_what_is_written_may_be_returned_as_well():
+    def candidate(x, y):
+        x.copy_(right(x, y))
+        return x
+
+    report = quick(lambda x, y: x.add_(y), candidate, two(), any_method=True)
+    assert report.passed, str(report)
+    report = quick(lambda x, y: x.add_(y), lambda x, y: x.copy_(right(x, x)), two(), any_method=True)
+    assert not report.passed
+
+
+def scaled(x, *, by):
+    return x * by
+
+
+def test_arguments_may_be_given_by_name():
+    example = ((torch.randn(5, 40),), {"by": 1.5})
+    assert quick(scaled, lambda x, *, by: by * x, example, any_method=True).passed
+    assert not quick(scaled, lambda x, *, by: x * 1.5 + by * 0 + 1, example, any_method=True).passed
+    with pytest.raises(CompareError, match="does not take the example's arguments"):
+        quick(scaled, lambda x, *, factor: x, example)
+
+
+def test_a_family_that_returns_something_else_is_left_out_and_named():
+    def loss(x):
+        return x.sum() if x.numel() else 0
+
+    report = quick(loss, loss, torch.randn(5, 40), any_method=True)
+    left_out = {case.name: case.message for case in report.cases if case.status == "not-run"}
+    assert report.passed, str(report)
+    assert "does not return what it returns for the example" in left_out["dimension 0 of x: 0"]
+
+
+def test_a_family_that_takes_long_is_left_out_and_named(monkeypatch):
+    from graded_kernels.autograder.judge.side_by_side import comparison
+
+    def slow(x):
+        end = 0
+        for _ in range(200_000 if x.shape[0] > 100 else 0):
+            end += 1
+        return x + 0 * end
+
+    monkeypatch.setattr(comparison, "SECONDS", 0.02)
+    report = quick(slow, lambda x: x + 0, torch.randn(5, 4), any_method=True)
+    left_out = {case.name: case.message for case in report.cases if case.status == "not-run"}
+    assert "of processor time on it" in left_out["dimension 0 of x: 1,031"], left_out
+
+
+def test_a_class_of_modules_is_told_so():
+    with pytest.raises(CompareError, match="the reference is a class of modules: name an instance"):
+        compare(torch.nn.GELU, torch.nn.GELU(), torch.randn(3))
