@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
-    from .aten import ALLOCATE, FILL, GRADIENTS, MOVE, PERMITTED, POINTWISE, VIEW, base, is_permitted
+    from .aten import ALLOCATE, FILL, MOVE, PERMITTED, POINTWISE, VIEW, base, is_permitted
     from .compiler import (
         DEFAULT,
         SEAM,

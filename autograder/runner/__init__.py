@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         callee_of,
         made_of,
         matched,
-        with_keywords,
     )
     from .call.contract import (
         TENSORS,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     )
     from .call.dtypes import dtype_name
     from .call.error_line import Interrupted, interrupted
-    from .call.examination import Call, Compiles, Examined, Facts, Layouts, Runner, Unloadable
+    from .call.examination import Call, Compiles, Examined, Layouts, Runner, Unloadable
     from .call.function import Function
     from .call.gradient import UPSTREAM, with_gradient
     from .call.huge_strides import far_apart
@@ -48,9 +47,8 @@ if TYPE_CHECKING:
     from .sandbox.compiler import shared_compiler
     from .sandbox.decoy import any_numbers
     from .sandbox.line_server import LineServer, ServerEnded, confine_self
-    from .sandbox.outcomes import OWN_TIME
     from .sandbox.paths import RECORDS, is_course, offered
-    from .sandbox.proof import UNKNOWN, Proof
+    from .sandbox.proof import Proof
     from .sandbox.wire import buffers
     from .sandbox.wire.buffers import bits
     from .sandbox.worker import linux

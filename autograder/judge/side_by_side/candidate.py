@@ -15,7 +15,6 @@ from ...runner import (
     duplicate,
     map_tensors,
     matched,
-    with_keywords,
 )
 from .errors import CandidateError
 from .method import Method, method_of
@@ -47,12 +46,11 @@ class Candidate:
         return Function(called(self.callee, above), contract, "triton", self.gpu)
 
 
-def candidate_of(callee: Callee, reference: Reference, gpu: bool = False, keywords: tuple[str, ...] = ()) -> Candidate:
+def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Candidate:
     """The candidate, after it was called on the reference's example. Raises CandidateError where it takes other
     arguments than the reference, or has other parameters.
     """
     try:
-        callee = with_keywords(callee, keywords, len(reference.given))
         callee = matched(callee, shapes(reference), len(reference.given))
     except CompareError as error:
         raise CandidateError(str(error)) from None

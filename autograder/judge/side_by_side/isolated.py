@@ -12,16 +12,14 @@ from functools import cached_property
 
 import torch
 
-from ...gpu import GRADIENTS, PERMITTED, POINTWISE, base
+from ...gpu import PERMITTED, POINTWISE, base
 from ...runner import (
-    UNKNOWN,
     Answer,
     Budget,
     Call,
     Cell,
     Contract,
     Examined,
-    Facts,
     Form,
     Isolated,
     Limits,
@@ -75,7 +73,7 @@ class IsolatedCandidate:
         """
         closed = self.closed - IN_DERIVATIVES if above else self.closed
         form = replace(self.form, above=above, basic=self.basic)
-        allowed = PERMITTED | GRADIENTS | self.needed
+        allowed = PERMITTED | self.needed
         runner = _runner(self, replace(contract, form=form, refused=closed, allowed=allowed))
         return ByFamily(runner, self.theirs) if shown and self.launches else runner
 
@@ -172,11 +170,7 @@ class ByFamily:
     def __init__(self, runner: Isolated, theirs: Mapping[str, int]):
         self._runner, self._theirs = runner, theirs
         self.methods: list[Method] = []
-
-    @property
-    def facts(self) -> Facts:
-        """As `Isolated.facts`."""
-        return self._runner.facts
+        self.facts = runner.facts
 
     def close(self) -> None:
         """Ends its processes."""
@@ -258,7 +252,7 @@ def _with_kernels(theirs: Mapping[str, int], needed: dict[str, float], shown: Sh
     if calls.kind == "no":
         return calls
     if why:
-        why = why.removeprefix(f"{UNKNOWN}: ").rstrip(".").replace("Your kernels", "its kernels")
+        why = why.removeprefix(f"{Proof.UNKNOWN}: ").rstrip(".").replace("Your kernels", "its kernels")
         return Method("unknown", f"it is not shown that its kernels compute the result: {why}")
     if contribute:
         return method_of(theirs, outside, True)

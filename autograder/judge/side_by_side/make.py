@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...runner import OWN_TIME, SandboxError, linux
+from ...runner import SandboxError, Trouble, linux
 from ...words import UsageError
 from ..commands.answers import keep_stdout
 from ..results.causes import Cause
@@ -55,7 +55,7 @@ def verdict(job: Job) -> dict[str, Any]:
         found = without_report("job", f"the comparison stopped with {type(error).__name__}: {error}")
     else:
         # A candidate that computed too long did so by itself, and what it did not reach is wrong.
-        own = any(case.code == OWN_TIME for case in report.cases)
+        own = any(case.code == Trouble.OWN_TIME for case in report.cases)
         late = report.timed_out and not report.passed and not own
         counts = {what: 0 for what in ("pass", "fail", "error", "not-run")}
         for case in report.cases:

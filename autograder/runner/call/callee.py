@@ -59,8 +59,14 @@ class Callee:
         return tuple(r.detach() for r in results) + tuple(gradients)
 
 
-def callee_of(given: Any, what: str) -> Callee:
-    """``given`` as something to call. what: "reference" or "candidate". Raises CompareError."""
+def callee_of(given: Any, what: str, keywords: tuple[str, ...] = (), inputs: int = 0) -> Callee:
+    """``given`` as something to call. what: "reference" or "candidate". keywords: the names of the last of its
+    ``inputs``, which it takes by name. Raises CompareError.
+    """
+    return _with_keywords(_callee_of(given, what), keywords, inputs)
+
+
+def _callee_of(given: Any, what: str) -> Callee:
     if isinstance(given, tuple) and len(given) == 2 and all(map(callable, given)):
         forward, backward = given
         return Callee(forward, _name(forward, what), _signature(forward), backward=backward)
@@ -78,7 +84,7 @@ def callee_of(given: Any, what: str) -> Callee:
     return Callee(given, _name(given, what), _signature(given))
 
 
-def with_keywords(callee: Callee, keywords: tuple[str, ...], inputs: int) -> Callee:
+def _with_keywords(callee: Callee, keywords: tuple[str, ...], inputs: int) -> Callee:
     """The callee as a function of ``inputs`` by place, of which the last are those that it takes by these names. Raises
     CompareError where it takes no such.
     """
@@ -135,7 +141,7 @@ def function_of(given: Any, form: Form) -> Callable[..., Any]:
     Raises CompareError.
     """
     made = made_of(given, form.initial, form.seed)
-    callee = with_keywords(callee_of(made, "candidate"), form.keywords, form.inputs)
+    callee = callee_of(made, "candidate", form.keywords, form.inputs)
     callee = matched(callee, dict(form.parameters), form.inputs)
     return (lambda *args: torch.tensor(attached(callee, args))) if form.asked else called(callee, form.above)
 

@@ -1,7 +1,7 @@
 """What came of one call of an answer, as data."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ...gpu import Finding, KernelLaunch
 from .contract import Args
@@ -14,6 +14,8 @@ Kind = Literal[Own, "crashed", "timeout", "memory"]  # and those of the process 
 @dataclass(frozen=True)
 class Trouble:
     """Why there is no output."""
+
+    OWN_TIME: ClassVar = "processor time"  # the code of a time-out that nothing but the answer caused
 
     kind: Kind
     message: str

@@ -15,7 +15,7 @@ from .watch import Broken, Ended, Limits
 from .wire.buffers import Layout, Shared, contiguous, rounded
 from .wire.checked import clean
 
-OWN_TIME, CLOCK = "processor time", "by the clock"  # the codes of a time-out
+CLOCK = "by the clock"  # the code of a time-out that may be the machine's
 _NO_MEMORY = "can't allocate memory"  # in PyTorch's RuntimeError
 _LEFT = "The answer ended its process before it returned, or wrote into the grader's channel."
 
@@ -132,7 +132,7 @@ def code_of(broken: Broken | None) -> str:
     """How a time-out is told from another: what the answer computed is its own, what the clock says may be the
     machine's.
     """
-    return CLOCK if broken and broken.kind in ("clock", "idle") else OWN_TIME
+    return CLOCK if broken and broken.kind in ("clock", "idle") else Trouble.OWN_TIME
 
 
 def too_long(broken: Broken, what: str = "") -> str:

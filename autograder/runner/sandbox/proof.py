@@ -26,7 +26,6 @@ _KEPT = (
     "Called twice in one process with the same input, it gives two results: something is kept from call to call. "
     "Make and fill in each call what it needs."
 )
-UNKNOWN = "It is not shown that your kernels compute the result"
 
 
 @dataclass(frozen=True)
@@ -77,6 +76,8 @@ class Proof(Examined):
     before: what came of the call on a decoy, with the record that was made of it. after: of another record, made after
     the call. repeated: makes the call once more, in a new process.
     """
+
+    UNKNOWN = "It is not shown that your kernels compute the result"  # begins a sentence
 
     def __init__(
         self,
@@ -193,7 +194,7 @@ class Proof(Examined):
             steps = self._checked(report.plan)
             return steps, kernels.cut_out(self._answer.sources, steps)
         except plan.BadPlan as error:
-            return Outcome(trouble=Trouble("refused", f"{UNKNOWN}: {error}."))
+            return Outcome(trouble=Trouble("refused", f"{self.UNKNOWN}: {error}."))
 
     def _replayed(self, recorded: Recorded, calls: list[ChildCall]) -> list[Outcome]:
         """The outcome of each call of the recorded kernels that was started."""
