@@ -54,9 +54,13 @@ if get_ipython():
     _show_without_background(get_ipython())
 
 
-def axes(x_label: str, y_label: str, title: str, *, y: tuple[float, float], height: float = 3.2) -> Axes:
-    """An empty picture of the width of the page; its vertical axis runs over ``y``."""
-    _, ax = plt.subplots(figsize=(7.6, height), layout="constrained")
+def axes(
+    x_label: str, y_label: str, title: str, *, y: tuple[float, float], height: float = 3.2, width: float = 7.6
+) -> Axes:
+    """An empty picture, by default of the width of the page; its vertical axis runs over ``y``. A phone shrinks what is
+    wider than 5, and its words with it.
+    """
+    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     ax.set(xlabel=x_label, ylabel=y_label, title=title, ylim=y)
     return ax
 
@@ -221,8 +225,8 @@ def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, flo
     gpus: by name bytes a second, and operations a second in float32 (dashed) and of its matrix units. kernels: by name
     operations a byte.
     """
-    ax = axes("operations a byte", "operations a second", "What a GPU reaches at most", y=(1e9, 1e16), height=6.0)
-    ax.figure.set_size_inches(5.2, 6.0)  # narrow: a phone shrinks what is wider, and with it the names
+    title = "What a GPU reaches at most"
+    ax = axes("operations a byte", "operations a second", title, y=(1e9, 1e16), height=6.0, width=5.2)
     ax.set(yscale="log", xlim=(2**-3, 2**13))
     ax.set_xscale("log", base=2)
     x = np.logspace(-3, 13, 200, base=2)
