@@ -46,7 +46,7 @@ def _orders(count: int) -> Iterator[tuple[int, ...]]:
     yield from (order for order in permutations(range(count)) if order != tuple(range(count)) and count <= _MOST)
 
 
-def _converted(expected: Expected, outputs: Args) -> tuple[torch.Tensor, ...]:
+def _converted(expected: Expected, outputs: Args) -> Args:
     """Each output in the dtype and shape of what is right; None where it holds no such numbers."""
     return tuple(_as(o, v.shape, d) for o, v, d in zip(outputs, expected.values, expected.dtypes, strict=True))
 

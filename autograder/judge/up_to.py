@@ -16,10 +16,10 @@ def up_to(trial: Trial, expected: Expected, outputs: Args) -> tuple[str, float] 
         if near(alone, outputs) == 1:
             return f"without {trial.exercise.parameters[0]}", 1.0
     factors = [_factor(*one) for one in zip(expected.values, expected.allowed, outputs, strict=True)]
-    told = {factor for factor in factors if factor != 1}
-    if told and None not in told and max(told) - min(told) <= 2 * NEAR * max(map(abs, told)):
-        return ONE, next(iter(told))
-    return None
+    told = [factor for factor in factors if factor is not None and factor != 1]
+    if None in factors or not told or max(told) - min(told) > 2 * NEAR * max(map(abs, told)):
+        return None
+    return ONE, told[0]
 
 
 def _factor(value: torch.Tensor, allowed: torch.Tensor, output: torch.Tensor) -> float | None:

@@ -67,14 +67,16 @@ class IsolatedCandidate:
         """The name that a report has."""
         return self.code.name
 
-    def runner(self, contract: Contract, above: int, shown: bool = False) -> "Isolated | ByFamily":
-        """Calls it in the sandbox. Its derivative may need operators that it does not call itself. shown: whether it is
-        to be shown in each family how its kernels compute.
-        """
+    def alone(self, contract: Contract, above: int) -> Isolated:
+        """Calls it in the sandbox. Its derivative may need operators that it does not call itself."""
         closed = self.closed - IN_DERIVATIVES if above else self.closed
         form = replace(self.form, above=above, basic=self.basic)
         allowed = PERMITTED | self.needed
-        runner = _runner(self, replace(contract, form=form, refused=closed, allowed=allowed))
+        return _runner(self, replace(contract, form=form, refused=closed, allowed=allowed))
+
+    def runner(self, contract: Contract, above: int, shown: bool = False) -> "Isolated | ByFamily":
+        """The same; shown: whether it is to be shown in each family how its kernels compute."""
+        runner = self.alone(contract, above)
         return ByFamily(runner, self.theirs) if shown and self.launches else runner
 
 
@@ -156,7 +158,7 @@ class _Tries:
         upstream = self.reference.upstream(args, torch.Generator().manual_seed(0))
         given = args + upstream
         layouts = tuple((r.dtype, r.shape) for r in self.reference.native(given, len(upstream)))
-        with found.runner(self._contract(gradients=True), len(upstream)) as runner:
+        with found.alone(self._contract(gradients=True), len(upstream)) as runner:
             return runner.once(Call(given, layouts))
 
     def _without(self, closed: frozenset[str], basic: bool, needed: frozenset[str] = frozenset()) -> Isolated:

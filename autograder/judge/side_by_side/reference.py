@@ -234,8 +234,10 @@ class Reference:
         return {name: given[name] for name in self.writes}
 
 
-JUDGED = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool, torch.uint8)
-JUDGED += (torch.int8, torch.int16, torch.int32, torch.int64)
+JUDGED = (
+    *(torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool),
+    *(torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+)
 
 
 def _assert_judged(tensors: dict[str, Tensor], where: str) -> None:
