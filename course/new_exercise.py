@@ -9,10 +9,8 @@ import argparse
 import ast
 import re
 import sys
-from collections import defaultdict
 from pathlib import Path
 
-from .. import autograder
 from ..autograder.judge.commands.new import FAMILIES, TEMPLATES, written_of
 from ..autograder.words.usage import UsageError, function_name
 from .build import ROOT
@@ -102,11 +100,8 @@ def record_text(family: str) -> str:
 
 
 def relative_imports(names: set[str]) -> str:
-    """Imports of what `autograder` offers, from where it is, for a module among the records."""
-    modules = defaultdict(list)
-    for name in sorted(names):
-        modules[getattr(autograder, name).__module__.removeprefix(f"{autograder.__name__}.exercises")].append(name)
-    return "".join(f"from {module} import {', '.join(modules[module])}\n" for module in sorted(modules))
+    """The import of what `autograder` offers, from the judge's face, for a module among the records."""
+    return f"from ..judge import {', '.join(sorted(names, key=lambda name: (name.islower(), name)))}\n"
 
 
 def stub_text(template: str, record: str, family: str) -> str:
