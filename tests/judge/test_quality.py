@@ -116,7 +116,7 @@ def test_lanes_without_other_are_not_portable_and_not_wrong():
     (cause,) = report.causes
     assert cause.kind is Quality.PORTABLE
     assert len(cause.cases) > 5
-    assert "loads x_ptr with a mask and no `other`, line" in cause.message
+    assert "a load has a mask and no `other`: x_ptr of `row_sum_kernel`, line" in cause.message
     assert "With 0 in these lanes, as today's NVIDIA backends fill them, the result is right." in cause.cases[0].message
     assert report.fingerprint is None
 

@@ -183,7 +183,8 @@ def test_a_long_traceback_ends_with_its_last_lines():
 
 
 def test_a_cause_is_told_once_with_all_the_cases_behind_it():
-    many = [case(f"shape {i}", "error", message=f"NameError: name 'y' is not defined. In call {i}.") for i in range(20)]
+    said = "NameError: name 'y' is not defined. In call {}."
+    many = [case(f"shape {i}", "error", message=said.format(i), code="raised NameError") for i in range(20)]
     page = report(*many)
     for shown in (text.render(page, color=False), notebook.render(page)):
         assert "shape 0" in shown
@@ -212,7 +213,7 @@ def test_what_is_wrong_comes_before_what_is_not_portable_and_that_before_what_is
     ]
     assert [c["message"] for c in causes] == [
         "dx is wrong in 3 of 4 elements.",
-        "The result depends on what masked-off lanes hold: x_ptr.",
+        "The result depends on masked-off lanes, since a load has a mask and no `other`: x_ptr.",
         slow.message,
     ]
     for shown in (text.render(page, color=False), notebook.render(page)):
@@ -335,7 +336,8 @@ def test_an_answer_that_is_refused_in_a_later_case_is_told_first_what_was_wrong_
 
 def test_names_with_commas_are_told_apart():
     names = ("ordinary values", "large mean, float16", "large mean, bfloat16")
-    shown = text.render(report(*(case(name, "fail", message="y is wrong.") for name in names)), color=False)
+    cases = (case(name, "fail", message="y is wrong.", code="values", place="y") for name in names)
+    shown = text.render(report(*cases), color=False)
     assert "large mean, float16; large mean, bfloat16" in shown
 
 

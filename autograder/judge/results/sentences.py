@@ -17,7 +17,7 @@ SENTENCES = OF_KINDS | {
     "race-write": "A program stores what another one loads from {place}.",
     "unwritten": "Elements of {place} are never written.",
     "masked-load": "A load with a mask and no `other`: {place}.",
-    "lanes": "The result depends on what masked-off lanes hold: {place}.",
+    "lanes": "The result depends on masked-off lanes, since a load has a mask and no `other`: {place}.",
 }
 
 
