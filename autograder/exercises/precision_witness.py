@@ -93,7 +93,7 @@ SUSPECTS = (
         wild.scaled_norm_in_the_weights_dtype,
         thread="linkedin/Liger-Kernel#1462",
         story="Liger-Kernel 0.8.3 and 0.8.4 added the 1 in the dtype of the weight: in bfloat16 .00390625 + 1 is 1.",
-        apart=lambda x, weight: 0.0005 * scaled_norm(x, weight).abs(),
+        apart=lambda x, weight: 0.002 * scaled_norm(x, weight).abs(),
         complaint=_no_norm,
         hint="1 + weight has a dtype of its own. In which dtype of the result is its rounding seen, and where not?",
     ),
