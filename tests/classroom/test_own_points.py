@@ -45,7 +45,7 @@ def most(course) -> dict[str, float]:
 
 def test_other_points_and_weights_check_nothing_again(course):
     graded(course)
-    assert (scores(course, "ada"), scores(course, "bob")) == (FULL, FULL | {TORCH: 1.56})
+    assert (scores(course, "ada"), scores(course, "bob")) == (FULL, FULL | {TORCH: 1.7})
     made, before = (course / "verdicts" / LOG).read_bytes(), most(course)
 
     log = graded(course, points={TORCH: 10, "tiny_words": 4}, aims={"plain": 60, "dtypes": 20})
@@ -63,7 +63,7 @@ def test_other_points_and_weights_check_nothing_again(course):
     assert "of 30" not in page
 
     graded(course)
-    assert (scores(course, "bob"), most(course)) == (FULL | {TORCH: 1.56}, before)
+    assert (scores(course, "bob"), most(course)) == (FULL | {TORCH: 1.7}, before)
     assert (course / "verdicts" / LOG).read_bytes() == made
     assert len(list(Store(course))) == 3
 

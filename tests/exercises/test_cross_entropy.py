@@ -115,7 +115,7 @@ def test_message_that_names_neither_row_nor_label_is_not_enough():
     report = check("label_logits", answer, backend="torch")
     failed = {c.name: c.message for c in report.cases if c.status != "pass"}
     assert set(failed) == {bad.name for bad in OUT_OF_RANGE}
-    assert "should name the first bad place and its value" in failed["a label of V"]
+    assert "The message should say what is bad, and its value" in failed["a label of V"]
 
 
 def test_result_that_is_attached_to_nothing_is_told_so():

@@ -221,7 +221,7 @@ def test_what_a_compiler_prints_is_printed_once(capsys):
 @triton.jit
 def float8_of_old_gpus_kernel(x_ptr, y_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
-    tl.store(y_ptr + i, tl.load(x_ptr + i).to(tl.float8e4b15).to(tl.float32))
+    tl.store(y_ptr + i, tl.load(x_ptr + i).to(tl.float8e4b8).to(tl.float32))
 
 
 def test_a_float8_that_the_emulator_leaves_to_the_interpreter_is_noted():

@@ -40,7 +40,8 @@ def test_the_door_opens_without_pytorch_and_still_asks_for_the_interpreter():
         pytest.skip("not run: where there is a GPU, PyTorch is asked about it first")
     code = """if True:
         import os, sys
-        from graded_kernels.autograder import cli, sandbox
+        from graded_kernels.autograder import cli
+        from graded_kernels.autograder.runner import sandbox
         sandbox.Worker, cli.parser()
         print({"torch", "triton", "numpy", "matplotlib"} & set(sys.modules), os.environ["TRITON_INTERPRET"])
         from graded_kernels.autograder import EXERCISES, Emulator, Peak, Report, check, ulp_error, ulp_size

@@ -48,7 +48,6 @@ def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
     ("options", "words"),
     [
         ("num_warps=32, waves_per_eu=1", "launched with waves_per_eu=1, which is an option of AMD's GPUs alone"),
-        ("num_warps=64", "num_warps=64 makes programs of 2,048 threads"),
         ("num_ctas=16", ""),
         ("maxnreg=1", ""),
     ],
@@ -66,6 +65,12 @@ def test_options_of_a_launch_do_not_switch_the_compiler_off(options, words):
     assert not report.passed
     assert not report.correct
     assert report.compile["status"] == "fail"
+
+
+def test_a_launch_with_too_many_threads_is_refused_where_it_begins():
+    report = check_answer(answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, num_warps=64"), "triton")
+    assert not report.correct
+    assert "num_warps=64 makes programs of 2,048 threads" in report.cases[0].message
 
 
 def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked_for():

@@ -158,7 +158,7 @@ MISTAKES = [
     ),
     (
         ("cross_entropy_forward", "torch", HALF_LOSS, "logits"),
-        ("a nearly certain label, float16", "", "p of the label"),
+        ("a nearly certain label, float16", "rounded to float16", "no label"),
     ),
     (
         ("linear_cross_entropy_forward_backward", "torch", "dweight += dlogits.t() @ x", "dweight = dlogits.t() @ x"),

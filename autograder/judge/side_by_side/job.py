@@ -77,7 +77,7 @@ class Job:
         """
         data = asdict(self)
         del data["id"], data["table"]
-        own = source.digest(decides=("side_by_side",))
+        own = source.digest(decides=("judge/side_by_side",))
         return hashlib.sha256(json.dumps([data, versions(), own], sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> str:
