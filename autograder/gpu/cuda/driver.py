@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from triton.backends.compiler import GPUTarget
 
-from .devices import Properties
+from ..devices import Properties
 from .placement import GPU
 from .streams import current
 

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import torch
 
+from ..devices import Properties
 from . import allocations, graphs, memory, streams
-from .devices import Properties
 from .placement import GPU, is_cuda
 
 

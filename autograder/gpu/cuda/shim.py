@@ -23,6 +23,7 @@ from ..borrowed import (
     pin_memory_loop,
     torch_C,
 )
+from ..devices import DEFAULT, DEVICES, Properties
 from . import (
     allocations,
     cublas,
@@ -36,7 +37,6 @@ from . import (
     streams,
 )
 from .compiled import Compiler
-from .devices import DEFAULT, DEVICES, Properties
 from .driver import Compiled, Driver, once
 from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors, tracing
 from .torch_functions import DeviceCalls

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...words import Commands, Terminal, UsageError, new_file, quality_names, wants_color
-from ..cuda.devices import DEFAULT, DEVICES
+from ..devices import DEFAULT, DEVICES
 from . import cobertura, json_report, report, revision, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...words import visible
-from ..cuda.devices import DEVICES
+from ..devices import DEVICES
 from .allowed import Allowances
 from .baseline import Baseline
 from .coverage import Function, called, missed

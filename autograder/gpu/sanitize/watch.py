@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..cuda import reachable, shimmed
-from ..cuda.devices import DEFAULT, Properties
+from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError
 from .changed import Changed
 from .exports import watched_exports

@@ -11,7 +11,16 @@ HOUSE = Path(__file__).parents[2]
 # What decides, of the grader and of the published bugs that answers are compared with. Scores are computed from the
 # stored report, and pages show it: `judge/results/points.py` and `judge/report/` are not among it.
 DECIDES = (
-    *("exercises", "gpu/__init__.py", "gpu/aten.py", "gpu/compiler", "gpu/cuda", "gpu/emulator", "gpu/interpret.py"),
+    *(
+        "exercises",
+        "gpu/__init__.py",
+        "gpu/aten.py",
+        "gpu/devices.py",
+        "gpu/compiler",
+        "gpu/cuda",
+        "gpu/emulator",
+        "gpu/interpret.py",
+    ),
     *("judge/*.py", "judge/records", "judge/results", "runner/call", "runner/sandbox", "words/quality.py"),
     *("words/text.py", "../kernels/wild"),
 )

@@ -15,7 +15,15 @@ PACKAGE = Path(__file__).resolve().parents[3]
 GRADER = PACKAGE / "autograder"
 # Which know nothing of what is right. `gpu/sanitize` is not among them: it reads and writes files.
 ROOMS = (
-    *("gpu/__init__.py", "gpu/aten.py", "gpu/borrowed.py", "gpu/interpret.py", "gpu/compiler", "gpu/cuda"),
+    *(
+        "gpu/__init__.py",
+        "gpu/aten.py",
+        "gpu/borrowed.py",
+        "gpu/interpret.py",
+        "gpu/devices.py",
+        "gpu/compiler",
+        "gpu/cuda",
+    ),
     *("gpu/emulator", "runner/call", "runner/sandbox/worker", "runner/sandbox/wire", "words"),
 )
 RECORDS = "graded_kernels.exercises"  # the group of entry points by which packages offer records of their own
