@@ -232,7 +232,8 @@ def test_what_is_returned_is_compared_before_what_is_written(path, checked):
     assert checked(right, "torch", record).passed
     assert "returns nothing (None)" in checked(TORCH, "torch", record).cases[0].message
     wanted = "sgd_step should return one tensor (largest) and write param and m in place"
-    assert wanted in checked(f"{right}, param\n".replace("()\n,", "(),"), "torch", record).cases[0].message
+    more = right.replace("amax()", "amax(), param.clone()")
+    assert wanted in checked(more, "torch", record).cases[0].message
     aliased = "    return m.view(-1)[0]\n"
     assert checked(TORCH + aliased, "torch", record).cases[0].status == "fail"
     both = changed(right, BOTH, "    m.copy_(new)\n")
@@ -301,7 +302,7 @@ def test_a_witness_of_a_bug_that_writes_in_place():
         return judge(record, "torch", InProcess(lambda: (torch.ones(3), torch.ones(3), m), record.contract, "torch"))
 
     assert found(torch.ones(3)).passed
-    assert "is right on this input" in found(torch.zeros(3)).cases[2].message
+    assert "at most on this input; on a witness" in found(torch.zeros(3)).cases[2].message
 
 
 @pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")

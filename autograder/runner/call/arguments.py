@@ -28,6 +28,13 @@ def results_of(contract: Contract, function: Callable[..., Any], args: Args) -> 
     return (returned if contract.outputs else ()) + tuple(contract.written(mine).values())
 
 
+def in_tensors(result: object) -> object:
+    """What an answer returned, with tensors for Python's numbers."""
+    if not isinstance(result, tuple | list):
+        return torch.tensor(result, dtype=_DTYPES[type(result)]) if type(result) in _DTYPES else result
+    return tuple(map(in_tensors, result))
+
+
 def apart(tensor: torch.Tensor) -> torch.Tensor:
     """A copy on the CPU that nothing else holds."""
     return tensor.detach().cpu().clone()
@@ -62,22 +69,6 @@ class Given:
         """The results that lie in the arguments: copies, but where the memory of the answer's process is limited."""
         results = tuple(self._after[name] for name in self._writes)
         return map_tensors(apart, results) if self._copied else results
-
-    def returned(self, contract: Contract, result: object) -> object:
-        """What an answer returned: tensors for Python numbers; nothing where it only writes, and returns what it
-        wrote as PyTorch's own functions do.
-        """
-        written = [self.copies[name] for name in self._writes]
-
-        def is_written(output: object) -> bool:
-            return any(output is one or shares_memory(one, output) for one in written)
-
-        if not contract.outputs and written and all(map(is_written, as_tuple(result))):
-            return None
-        if contract.witness or not isinstance(result, int | float | tuple | list):
-            return result
-        made = tuple(torch.tensor(o, dtype=_DTYPES[type(o)]) if type(o) in _DTYPES else o for o in as_tuple(result))
-        return made if isinstance(result, tuple | list) else made[0]
 
     def mutated(self) -> tuple[str, ...]:
         """The copies that do not hold what was given; of those that are written, between their elements."""
