@@ -49,7 +49,7 @@ def test_other_points_and_weights_check_nothing_again(course):
     made, before = (course / "verdicts" / LOG).read_bytes(), most(course)
 
     log = graded(course, points={TORCH: 10, "tiny_words": 4}, aims={"plain": 60, "dtypes": 20})
-    assert (scores(course, "ada"), scores(course, "bob")) == (FULL | {TORCH: 10.0}, FULL | {TORCH: 6.86})
+    assert (scores(course, "ada"), scores(course, "bob")) == (FULL | {TORCH: 10.0}, FULL | {TORCH: 8.5})
     assert most(course) == before | {CHECK: 10.0, "tiny_words": 4.0}
     assert "the points of silu_forward-torch-check" in log
     assert "the weights of the aims" in log
@@ -57,7 +57,7 @@ def test_other_points_and_weights_check_nothing_again(course):
     (cell,) = (cell for cell in autograded(course, "bob").cells if grade_id(cell) == CHECK)
     page = "".join(output.data["text/html"] for output in cell.outputs)
     assert cell.metadata.nbgrader["points"] == 10
-    for text in ("<b>6.86 of 10 points</b>", "<dt>plain values</dt><dd><b>25.7 of 42.9</b>", "<b>0 of 14.3</b> every"):
+    for text in ("<b>8.5 of 10 points</b>", "<dt>plain values</dt><dd><b>42.9 of 42.9</b>", "the form costs 15"):
         assert text in page, page
     assert "% of the points" not in page  # by other weights
     assert "of 30" not in page

@@ -79,7 +79,7 @@ def test_it_is_released_graded_and_given_back(released, capsys):
     place(released, "stub", NAME).write_text((folder / f"{NAME}.ipynb").read_text())
     grade(released)
     assert scores(released, "right", NAME) == {OWN: 4, SILU: 2}
-    assert scores(released, "wrong", NAME) == {OWN: 0, SILU: 2}
+    assert scores(released, "wrong", NAME) == {OWN: 1.6, SILU: 2}
     assert scores(released, "stub", NAME) == {OWN: 0, SILU: 0}
     assert "y is wrong" in shown(released, "wrong", f"{OWN}-check", NAME)
     assert_success(api(released).generate_feedback(NAME, "wrong"))
