@@ -139,7 +139,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 def test_an_assembler_includes_no_file_of_the_teachers(rung, machine_without_list, tmp_path):
     secret = tmp_path / "tests.s"
     secret.write_text("v_nop\n")
-    visible = paths.GRADER / "compiler" / "visible.s"  # what the process may read it may include
+    visible = paths.GRADER / "gpu" / "compiler" / "visible.s"  # what the process may read it may include
     visible.write_text("v_nop\n")
     with Compiler(rung) as compiler:
         for directive in ("include", "incbin"):

@@ -44,7 +44,14 @@ def test_what_is_hidden_lies_beneath_no_readable_path(tmp_path):
 
 def test_an_installed_course_shows_no_more_than_the_rooms(tmp_path, monkeypatch):
     package = tmp_path / "site-packages/graded_kernels"
-    hidden = ("autograder/exercises", "autograder/judge", "autograder/runner/sandbox/more", "solutions", "kernels")
+    hidden = (
+        "autograder/exercises",
+        "autograder/gpu/sanitize",
+        "autograder/judge",
+        "autograder/runner/sandbox/more",
+        "solutions",
+        "kernels",
+    )
     for folder in (*hidden, *(f"autograder/{room}" for room in paths.ROOMS)):
         (package / folder).mkdir(parents=True)
     monkeypatch.setattr(paths, "PACKAGE", package)
