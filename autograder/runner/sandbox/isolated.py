@@ -72,7 +72,8 @@ class Isolated:
         self._job: dict[str, Any] = {"mode": "answer", "answer": self._code()}
         compiler = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
         self._modules = (*compiler, *(_GPU if contract.form and contract.form.gpu else ()))
-        self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory)
+        derived = bool(contract.form and contract.form.above)
+        self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory, derived)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._seen: Args = ()  # by the answer's process, in its last call
         self._new = True

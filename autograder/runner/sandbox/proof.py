@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...gpu import ALLOCATE, FILL, MOVE, VIEW, KernelLaunch
+from ...gpu import ALLOCATE, FILL, MOVE, VIEW, KernelLaunch, is_permitted
 from ..call.contract import Args, tensors_of
 from ..call.examination import Call, Examined, Layouts
 from ..call.outcome import Outcome, Trouble
@@ -60,7 +60,8 @@ class Answering:
     """What all proofs about one answer share.
 
     ask: makes calls. job: calls the answer itself. sources: its texts, from which kernels are taken. allowed: operators
-    it may call besides allocation and views. memory: bytes a replay may hold.
+    it may call besides allocation and views; gradients: whether PyTorch's formulas for derivatives are among them.
+    memory: bytes a replay may hold.
     """
 
     ask: Asks
@@ -68,6 +69,7 @@ class Answering:
     sources: Sources
     allowed: frozenset[str]
     memory: int
+    gradients: bool = False
 
 
 class Proof(Examined):
@@ -213,6 +215,8 @@ class Proof(Examined):
             reason = given.get("reason") if isinstance(given, dict) else ""
             raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
         ops = ALLOCATE | FILL | MOVE | VIEW | self._answer.allowed
+        if self._answer.gradients:
+            ops |= {name for name in plan.operators(given) if is_permitted(f"aten::{name}", gradients=True)}
         return plan.check(given, len(tensors_of(self.call.args)), ops, self._answer.memory)
 
 

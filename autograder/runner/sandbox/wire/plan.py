@@ -46,6 +46,13 @@ def check(plan: Any, inputs: int, ops: Iterable[str], memory: int) -> dict[str, 
         raise BadPlan(f"the record of the launches cannot be read ({type(error).__name__}: {error})") from None
 
 
+def operators(given: dict[str, Any]) -> set[str]:
+    """The names of the operators in a plan that is not checked yet."""
+    steps = given.get("steps")
+    found = (step.get("op") for step in steps if isinstance(step, dict)) if isinstance(steps, list) else ()
+    return {name for name in found if isinstance(name, str)}
+
+
 def sizes(values: list[Any]) -> Iterator[int]:
     """The number of elements of each tensor among the values of a step, also in lists."""
     for value in values:
