@@ -219,15 +219,16 @@ def test_what_a_compiler_prints_is_printed_once(capsys):
 
 
 @triton.jit
-def float8_of_old_gpus_kernel(x_ptr, y_ptr, N: tl.constexpr):
+def float8_of_amd_kernel(x_ptr, y_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
-    tl.store(y_ptr + i, tl.load(x_ptr + i).to(tl.float8e4b8).to(tl.float32))
+    tl.store(y_ptr + i, tl.load(x_ptr + i).to(tl.float32))
 
 
 def test_a_float8_that_the_emulator_leaves_to_the_interpreter_is_noted():
+    y = torch.zeros(16)
     with Emulator() as emulator:
-        float8_of_old_gpus_kernel[(1,)](torch.ones(16), torch.zeros(16), N=16)
-    assert "float8" in emulator.looser
+        float8_of_amd_kernel[(1,)](torch.full((16,), 0.75).to(torch.float8_e4m3fnuz), y, N=16)
+    assert "float8" in emulator.looser and (y == 0.75).all()
 
 
 @pytest.mark.parametrize("ours, theirs", [(tl.float8e4nv, torch.float8_e4m3fn), (tl.float8e5, torch.float8_e5m2)])
