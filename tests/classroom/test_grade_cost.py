@@ -33,7 +33,7 @@ from graded_kernels.autograder.judge.verdicts import task
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 course = Course(Path(sys.argv[1]), "tiny", [])
-course.grader.tables(course.root), course.run.standard("tiny")
+course.run.standard("tiny")
 jobs = [job for one in course.run.outdated(False) for job in one.jobs(course.job, lambda job: None)]
 print(len(jobs), sorted({"torch", "triton", "matplotlib"} & set(sys.modules)))
 """
@@ -76,7 +76,6 @@ def test_workers_begin_to_start_while_the_notebooks_are_read(course):
         find(notebook, TORCH)["source"] += f"\n# reader {number}"
         place(course, f"reader{number}").write_text(json.dumps(notebook))
     asked = Course(course, "tiny", [])
-    asked.grader.tables(course)
     read, started = [], []
 
     def reading():

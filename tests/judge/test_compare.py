@@ -493,8 +493,8 @@ def test_modules_compute_with_the_same_parameters():
             super().__init__()
             self.w, self.b = nn.Parameter(torch.zeros(4, 8)), nn.Parameter(torch.zeros(4))
 
-        def forward(self, x):
-            return x @ self.w.T + self.b
+        def forward(self, x):  # rounded once, as `addmm` does
+            return (x.float() @ self.w.float().T + self.b.float()).to(x.dtype)
 
     class Unbiased(Renamed):
         def forward(self, x):

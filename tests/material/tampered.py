@@ -133,8 +133,8 @@ def magics(nb):
     add(nb, TORCH, "%matplotlib inline\n!pip list\nfiles = !ls\ntorch.exp?")
 
 
-def right_below_hundreds_of_magics(nb):
-    find(nb, TORCH)["source"] = "%time x = 1\n" * 200 + find(nb, TORCH)["source"]
+def right_below_a_hundred_magics(nb):
+    find(nb, TORCH)["source"] = "%time x = 1\n" * 100 + find(nb, TORCH)["source"]
 
 
 def helper_cells(nb):
@@ -275,7 +275,7 @@ TAMPERED = {
     lost_and_ambiguous: FULL | {TORCH: 0},
     odd_metadata: FULL,
     magics: FULL,
-    right_below_hundreds_of_magics: FULL,
+    right_below_a_hundred_magics: FULL,
     helper_cells: FULL,
     helper_in_a_copied_cell: FULL,
     edited_demo: FULL,
