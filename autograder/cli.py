@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="print one JSON array")
     listing.set_defaults(run=run_list)
 
-    check.add_to(commands).set_defaults(run=run_check)
+    check.add_to(commands)
     new.add_to(commands)
     side_by_side.add_to(commands)
     sanitize.add_to(commands, compile_launches)
@@ -79,25 +79,6 @@ def version() -> str:
 
 
 # Every command imports what it needs, so that --help does not wait for PyTorch.
-
-
-def run_check(options: argparse.Namespace) -> int:
-    """Checks the files, or the one function that is named as ``package.module:function``."""
-    from .judge.commands import check
-
-    named = check.named_function(options.files)
-    return check.main(options) if named is None else run_check_function(options, named)
-
-
-def run_check_function(options: argparse.Namespace, named: str) -> int:
-    """Checks a function in this process. Raises UsageError where ``named`` does not lead to one."""
-    from .judge.commands.answers import keep_stdout, record_of
-    from .judge.commands.check import show
-    from .judge.commands.function import report_on
-
-    record, stdout = record_of(options), keep_stdout()
-    report = report_on(record, named, options.seed or 0, options.conventions, options.only, options.root)
-    return show(options, report, stdout)
 
 
 def run_list(options: argparse.Namespace) -> int:

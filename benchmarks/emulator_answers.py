@@ -37,6 +37,7 @@ from emulator import sanitizer  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
 from graded_kernels.autograder.gpu.emulator import Emulator  # noqa: E402
 from graded_kernels.autograder.judge.checking import check, check_answer  # noqa: E402
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.sandbox import Budget, Worker  # noqa: E402
 from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler  # noqa: E402
 from triton.runtime.interpreter import InterpretedFunction  # noqa: E402
@@ -167,7 +168,7 @@ def isolated_table(wanted: list[str]) -> None:
                     before = time.process_time() + children.spent
                     if isolated:
                         text = answer(name, "triton")
-                        check_answer(text, "triton", compiler=False, worker=worker, notebook=children)
+                        check_answer(text, Settings("triton", compiler=False), worker=worker, notebook=children)
                     else:
                         check(name, function, "triton", compiler=False)
                     spent[turn, isolated] = time.process_time() + children.spent - before

@@ -36,6 +36,7 @@ from graded_kernels.autograder.judge.case_verdict import judge_case  # noqa: E40
 from graded_kernels.autograder.judge.checking import check_answer  # noqa: E402
 from graded_kernels.autograder.judge.closeness import Expected, expect  # noqa: E402
 from graded_kernels.autograder.judge.records.record import Case, Exercise  # noqa: E402
+from graded_kernels.autograder.judge.settings import Settings  # noqa: E402
 from graded_kernels.autograder.judge.trial import Options, Trial, arguments  # noqa: E402
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, load  # noqa: E402
 from graded_kernels.autograder.runner.call.contract import Args  # noqa: E402
@@ -152,7 +153,7 @@ def first_failure(candidate: Candidate, seed: int) -> str:
         except AnswerError:
             return "the code does not run"
         for case, args, expected in questions(judge, seed):
-            trial = Trial(record, case, args, expected, candidate.backend, runner, Options(curve=False))
+            trial = Trial(record, case, args, expected, runner, Settings(candidate.backend), Options(curve=False))
             if judge_case(trial).result.status != "pass":
                 return f"{judge}: {case.name}"
     return ""
@@ -213,7 +214,7 @@ def checked(candidate: Candidate, seed: int, worker: Worker) -> dict[str, str]:
     """
     noted, lost = [], []
     for judge in candidate.judges:
-        report = check_answer(candidate.answer(judge), candidate.backend, seed=seed, worker=worker)
+        report = check_answer(candidate.answer(judge), Settings(candidate.backend, seed=seed), worker=worker)
         failed = [c for c in report.cases if c.status in ("fail", "error")]
         if not report.passed:
             return {"killed": f"{judge}: {next((c.name for c in failed if not c.bonus), report.summary)}"}
@@ -227,7 +228,7 @@ def checked(candidate: Candidate, seed: int, worker: Worker) -> dict[str, str]:
 @functools.cache
 def notes(exercise: str, backend: str) -> tuple[str, ...]:
     """What the report on our answer remarks."""
-    return check_answer(answer(exercise, backend), backend, compiler=False).notes
+    return check_answer(answer(exercise, backend), Settings(backend, compiler=False)).notes
 
 
 class Found:

@@ -16,6 +16,7 @@ from graded_kernels.autograder.judge.commands.function import Function
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.derived import SEEDS, WIDE, derived
 from graded_kernels.autograder.judge.records.record import Exercise
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.course.regions import BACKENDS, find_regions
 
@@ -82,7 +83,7 @@ def refused(record: Exercise) -> str:
     if record.peer is None:
         return ""
     runner = Function(record.peer, record.contract, "torch", simulated=False)
-    cases = [case for case in judge(record, "torch", runner).cases if not case.bonus and not case.convention]
+    cases = [case for case in judge(record, runner, Settings("torch")).cases if not case.bonus and not case.convention]
     return f"{sum(case.status in ('fail', 'error') for case in cases)} of {len(cases)}"
 
 

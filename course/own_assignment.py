@@ -112,6 +112,7 @@ def _of_teacher(path: Path) -> Part:
     """A teacher's own exercise, from the file with its record and the answer beside it, which has to pass."""
     from ..autograder.judge.checking import check_answer, choose_backend
     from ..autograder.judge.records.external_records import read_text
+    from ..autograder.judge.settings import Settings
     from ..autograder.runner.call.answer import AnswerError, read_file
     from . import cells
     from .regions import Region, hide_bodies
@@ -127,7 +128,7 @@ def _of_teacher(path: Path) -> Part:
             raise UsageError(f"{path}: the check looks for `{name}` in it; write {name} = Exercise(name={name!r}, ...)")
         needs, line, body = _split(answer_file, answer.text)
         backend = choose_backend(record, "triton" if "import triton" in needs else "torch", None)
-        report = check_answer(answer, backend, record=record)
+        report = check_answer(answer, Settings(backend), record=record)
         source = hide_bodies(Region(name, "", answer_file, line, body))
     except (OSError, ValueError, AnswerError) as error:
         raise UsageError(str(error)) from None

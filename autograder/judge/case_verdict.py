@@ -147,7 +147,7 @@ class _Called:
     def _hint(self) -> str:
         """The case's, without what is said of Triton alone where PyTorch answers."""
         hint = self.trial.case.hint
-        return hint if self.trial.backend == "triton" else _OF_TRITON.sub("", hint)
+        return hint if self.trial.settings.backend == "triton" else _OF_TRITON.sub("", hint)
 
     def _tells_enough(self, trouble: Trouble | None) -> bool:
         """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a
@@ -171,7 +171,7 @@ class _Called:
         case = self.trial.case
         if case.raises and trouble.kind == "raised" and trouble.error == case.raises.__name__:
             # PyTorch's message names the label alone.
-            as_pytorch = self.trial.options.conventions == "pytorch" and case.convention
+            as_pytorch = self.trial.settings.conventions == "pytorch" and case.convention
             if as_pytorch or re.search(case.says, trouble.message):
                 return self.judged("pass", f"raised {trouble.message}")
             message = f"The message should say what is bad, and its value; it says: {trouble.message}"

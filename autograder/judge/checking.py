@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..runner import Answer, Budget, Limits, Worker
     from .records.record import Case, Exercise, Witness
     from .report.report import Report
+    from .settings import Settings
 
 follow_cells()
 
@@ -50,12 +51,11 @@ def check(
     from .judge import judge
     from .records.table import find
     from .report.report import Report
+    from .settings import Settings
 
     record = find(exercise)
-    backend = choose_backend(record, backend, function)
-    judged = partial(
-        judge, record, backend, seed=seed, compiler=compiler, targets=targets, require=require, conventions=conventions
-    )
+    settings = Settings(choose_backend(record, backend, function), seed, compiler, targets, require, conventions)
+    judged, backend = partial(judge, record, settings=settings), settings.backend
     try:
         with Progress(record.name) as progress, few_lines():
             function = answer_of(function, record.name, backend)
@@ -75,24 +75,19 @@ def check(
 
 def check_answer(
     answer: "Answer",
-    backend: str,
+    settings: "Settings",
     *,
-    seed: int = 0,
-    compiler: bool = True,
-    targets: str | Iterable[str] = "sm_90",
     worker: "Worker | None" = None,
     limits: "Limits | None" = None,
     notebook: "Budget | None" = None,
     cases: "tuple[Case, ...]" = (),
-    require: Iterable[str] = tuple(Quality),
-    conventions: str = "course",
     record: "Exercise | Witness | None" = None,
 ) -> "Report":
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
-    without one it runs here. cases: an instructor's own, after those of the exercise. targets, require
-    and conventions: as `check` has them. record: of the exercise, where it is in no table.
+    without one it runs here. cases: an instructor's own, after those of the exercise. record: of the exercise, where
+    it is in no table.
     """
     from ..runner import (
         AnswerError,
@@ -114,9 +109,7 @@ def check_answer(
     record = find(record or answer.exercise)
     if cases and isinstance(record, Exercise):
         record = record.with_cases(cases)
-    judged = partial(
-        judge, record, backend, seed=seed, compiler=compiler, targets=targets, require=require, conventions=conventions
-    )
+    judged, backend = partial(judge, record, settings=settings), settings.backend
     if worker:
         limits = limits or Limits()
         with Isolated(answer, record.contract, backend, worker=worker, limits=limits, notebook=notebook) as isolated:

@@ -1,16 +1,16 @@
 """The verdict: a runner calls the answer on every case, and what comes back is judged here."""
 
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import metadata
 
 import torch
 
-from ..gpu import CANNOT_SHOW, DEFAULT, CannotCompile, KernelLaunch, Target, is_new, mode, targets_of
+from ..gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, is_new, mode
 from ..runner import Args, Compiles, Runner, Trouble, one_thread, shared_compiler
-from ..words import Quality, qualities
+from ..words import Quality
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_traffic
@@ -20,43 +20,33 @@ from .redaction import redacted
 from .results.case_result import CaseResult
 from .results.data import ReportData
 from .results.points import points_of
+from .settings import Settings
 from .trial import Trial, arguments
 from .witness import judge_witness
 
-CONVENTIONS = ("course", "pytorch")
 UNREACHED = "unreached"  # the code of a case that was not run because the answer is not called again
 
 
 @one_thread()
 def judge(
     record: Exercise | Witness,
-    backend: str,
     runner: Runner,
-    *,
-    seed: int = 0,
-    compiler: bool = True,
-    targets: str | Iterable[str] = DEFAULT,
-    require: Iterable[str] = tuple(Quality),
-    conventions: str = "course",
+    settings: Settings,
     at: Callable[[str], None] = lambda where: None,
 ) -> ReportData:
     """The report on whatever ``runner`` calls. Nothing that the runner returns is trusted before it is compared.
 
-    targets: names of GPUs to compile for, or ``"all"`` (`compiler.TARGETS`). at: called with a description of what is
-    being checked.
+    at: called with a description of what is being checked.
     """
-    required, gpus = qualities(require), targets_of(targets)
-    if conventions not in CONVENTIONS:
-        raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {conventions!r}")
-    check = _Check(record, backend, runner, seed, conventions, required, at)
-    if backend == "triton" and compiler:
-        found = check.compiled(runner.facts.compiler or shared_compiler(), gpus)
+    check, backend = _Check(record, runner, settings, at), settings.backend
+    if backend == "triton" and settings.compiler:
+        found = check.compiled(runner.facts.compiler or shared_compiler())
     else:
         found = check.examined()
     drawn = isinstance(record, Exercise) or bool(record.others)
-    where = environment(runner) | ({"seed": seed} if drawn else {})
+    where = environment(runner) | ({"seed": settings.seed} if drawn else {})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
-    passed = not found.stopped and bool(found.needed) and _all_right(found.cases, required)
+    passed = not found.stopped and bool(found.needed) and _all_right(found.cases, settings.required)
     answers = _answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
     report = ReportData(
         exercise=record.name,
@@ -64,7 +54,7 @@ def judge(
         passed=passed,
         score=0.0,
         cases=tuple(found.cases),
-        summary=_summary(found, required),
+        summary=_summary(found, settings.required),
         fingerprint=bug.named if isinstance(bug, WildBug) else None,
         mistake=bug.named if isinstance(bug, CommonMistake) else "",
         fingerprint_story=bug.story if bug else "",
@@ -76,8 +66,8 @@ def judge(
         correct=answers[Quality.CORRECT],
         portable=answers[Quality.PORTABLE],
         efficient=answers[Quality.EFFICIENT],
-        required=required,
-        conventions=conventions,
+        required=settings.required,
+        conventions=settings.conventions,
         timed_out=any(t.kind == "timeout" for t in found.troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in found.troubles if t.cell), None),
     )
@@ -111,19 +101,16 @@ class _Check:
     """What `judge` was asked for."""
 
     record: Exercise | Witness
-    backend: str
     runner: Runner
-    seed: int
-    conventions: str
-    required: tuple[Quality, ...]
+    settings: Settings
     at: Callable[[str], None]
 
-    def compiled(self, compiler: Compiles, targets: tuple[Target, ...]) -> _Found:
+    def compiled(self, compiler: Compiles) -> _Found:
         """What a check of an answer finds, and where it is right so far, what compilers say of its launches."""
         found = self.examined(self._starting(compiler))
-        if not found.stopped and _all_right(found.cases, self.required):
+        if not found.stopped and self._all_right(found):
             self.at("compiling for GPUs")
-            found.compiled, more = judge_compile(_launches(found.judged), compiler, targets)
+            found.compiled, more = judge_compile(_launches(found.judged), compiler, self.settings.gpus)
             found.cases += more
         return found
 
@@ -148,7 +135,7 @@ class _Check:
         """What a check finds, but for what compilers say. see: called with what came of each case."""
         record = self.record
         if isinstance(record, Witness):
-            return _Found(judge_witness(record, self.runner, self.seed))
+            return _Found(judge_witness(record, self.runner, self.settings.seed))
         found = _Found(self._judge_cases(record, see))
         if not found.stopped:
             found.cases += judge_bias(record, found.judged)
@@ -166,8 +153,8 @@ class _Check:
             first = not any(
                 j.result.curve and len(j.result.curve.x) for j in judged
             )  # of what passes, no other is drawn
-            args, how = arguments(case, number, self.seed), {"conventions": self.conventions, "curve": first}
-            trial = Trial.of(record, case, args, self.backend, self.runner, earlier=_results(judged), **how)
+            args = arguments(case, number, self.settings.seed)
+            trial = Trial.of(record, case, args, self.runner, self.settings, curve=first, earlier=_results(judged))
             one = judge_case(trial)
             judged.append(redacted(record, one) if case.hidden else one)
             see(judged[-1])
@@ -178,7 +165,7 @@ class _Check:
     def _unreached(self, record: Exercise, number: int) -> Judged:
         """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
         case = record.cases[number]
-        args = arguments(case, number, self.seed)
+        args = arguments(case, number, self.settings.seed)
         result = CaseResult(
             case.name,
             "not-run",
@@ -194,15 +181,18 @@ class _Check:
     def _judge_cost(self, record: Exercise, found: _Found) -> None:
         """Adds what memory and traffic show."""
         found.cases += judge_memory(record, found.judged)
-        limited = self.backend == "torch" and self.runner.facts.limits_memory
-        if limited and _all_right(found.cases, self.required):
+        limited = self.settings.backend == "torch" and self.runner.facts.limits_memory
+        if limited and self._all_right(found):
             held = judge_process(record, self.runner)
             if held:
                 found.cases = [held.result if c.name == MEMORY else c for c in found.cases]
                 found.troubles += [held.trouble] if held.trouble else []
-        if self.backend == "triton":
+        if self.settings.backend == "triton":
             found.traffic, more = judge_traffic(record, found.judged)
             found.cases += more
+
+    def _all_right(self, found: _Found) -> bool:
+        return _all_right(found.cases, self.settings.required)
 
 
 def _bug(record: Exercise, found: _Found) -> Bug | None:

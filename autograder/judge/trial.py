@@ -13,6 +13,7 @@ from .closeness import Expected, expect
 from .decoy import decoys
 from .records.record import Case, Exercise, ordinary
 from .results.flaw import Flaw
+from .settings import Settings
 
 LISTED = 8  # tensors of a list that are described
 
@@ -24,16 +25,14 @@ def unforeseeable() -> int:
 
 @dataclass(frozen=True)
 class Options:
-    """How a case is judged.
+    """How this case is judged.
 
-    conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own choice for right as well.
     curve: whether a result that passes has one.
     fill: what masked-off lanes of a load without ``other`` hold; poison where it is None.
     earlier: the results for the cases before, by name, among which a wrong one may be; None where nobody would read how
         a wrong result is related to the right one.
     """
 
-    conventions: str = "course"
     curve: bool = True
     fill: float | None = None
     earlier: dict[str, Args] | None = None
@@ -43,32 +42,33 @@ class Options:
 class Trial:
     """A case with its arguments and what is right for them, the runner of an answer, and how it is judged.
 
-    expected: None where the call should raise.
+    expected: None where the call should raise. settings: of all cases.
     """
 
     exercise: Exercise
     case: Case
     args: Args
     expected: Expected | None
-    backend: str
     runner: Runner
+    settings: Settings
     options: Options
 
     @classmethod
-    def of(cls, exercise: Exercise, case: Case, args: Args, backend: str, runner: Runner, **options: Any) -> "Trial":
+    def of(
+        cls, exercise: Exercise, case: Case, args: Args, runner: Runner, settings: Settings, **options: Any
+    ) -> "Trial":
         """The trial of a case on these arguments. options: fields of `Options`.
 
         What is right is worked out here, once, and before the answer is called.
         """
-        how = Options(**options)
-        expected = None if case.raises else expect(exercise, case, args, how.conventions)
-        return cls(exercise, case, args, expected, backend, runner, how)
+        expected = None if case.raises else expect(exercise, case, args, settings.conventions)
+        return cls(exercise, case, args, expected, runner, settings, Options(**options))
 
     @property
     def call(self) -> Call:
         """The call to examine."""
         # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
-        order = zlib.crc32(self.case.name.encode()) if self.backend == "triton" else None
+        order = zlib.crc32(self.case.name.encode()) if self.settings.backend == "triton" else None
         draw = decoys(self.case, self.args, unforeseeable())
         layouts = self.expected.layouts if self.expected else ()
         return Call(self.args, layouts, order, self.options.fill, draw)

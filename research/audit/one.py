@@ -14,6 +14,7 @@ from graded_kernels.autograder.gpu.cuda import shimmed
 from graded_kernels.autograder.judge.commands.function import Function
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.table import find
+from graded_kernels.autograder.judge.settings import Settings
 
 
 def refuse(text: str) -> None:
@@ -24,7 +25,7 @@ def row(exercise: str, function, simulated: bool) -> dict:
     """The cases that fail, those that rest on a convention apart, and the bug that the results match."""
     record = find(exercise)
     runner = Function(function, record.contract, "triton", simulated)
-    report = judge(record, "triton", runner, compiler=False, require=("correct",), conventions="pytorch")
+    report = judge(record, runner, Settings("triton", compiler=False, require=("correct",), conventions="pytorch"))
     needed = [case for case in report.cases if not case.bonus and case.kind in (None, "correct")]
     failing = [case for case in needed if case.status in ("fail", "error")]
     first = next((case for case in failing if not case.convention), None)

@@ -186,10 +186,10 @@ def test_points_for_lateness_are_taken_anew_from_what_is_not_graded_again(made_c
 
 
 def test_a_check_that_crashes_is_left_to_a_person(course, monkeypatch):
-    def crash_in_one(answer, backend, **options):
+    def crash_in_one(answer, settings, **options):
         if answer.exercise == "silu_witness":
             raise ZeroDivisionError("planted")
-        return check_answer(answer, backend, **options)
+        return check_answer(answer, settings, **options)
 
     Store(course).clear()
     monkeypatch.setattr(making, "check_answer", crash_in_one)

@@ -26,9 +26,9 @@ def checked(monkeypatch) -> list[str]:
     found: list[str] = []
     check = making.check_answer
 
-    def counted(answer, backend, **options):
-        found.append(f"{answer.exercise}-{backend}")
-        return check(answer, backend, **options)
+    def counted(answer, settings, **options):
+        found.append(f"{answer.exercise}-{settings.backend}")
+        return check(answer, settings, **options)
 
     monkeypatch.setattr(making, "check_answer", counted)
     return found

@@ -9,6 +9,7 @@ import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.settings import Settings
 from library import pytorchs_attention
 
 random = functools.partial(library.random, dtype=torch.float64)
@@ -53,7 +54,7 @@ def fails(name, function) -> list[str]:
     record = EXERCISES[name]
     chosen = tuple(case for case in record.cases if case.name != "bfloat16 with float32 values")
     assert len(chosen) == len(record.cases) - 1
-    report = judge(dataclasses.replace(record, cases=chosen, most_bytes=None), "torch", Unwatched(function))
+    report = judge(dataclasses.replace(record, cases=chosen, most_bytes=None), Unwatched(function), Settings("torch"))
     return [f"{c.name}: {c.message}" for c in report.cases if c.status != "pass"]
 
 

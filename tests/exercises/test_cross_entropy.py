@@ -14,6 +14,7 @@ from graded_kernels.autograder.gpu.emulator import Emulator
 from graded_kernels.autograder.judge.case_verdict import judge_case
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.bad_labels import OUT_OF_RANGE
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.judge.ulp import ulp_error
 from graded_kernels.autograder.runner.call.answer import load
@@ -95,7 +96,7 @@ def all_logits_at_once(hidden, weight, labels, ignore_index=-100):
 
 def test_the_result_of_all_logits_at_once_is_right_but_for_its_memory():
     record = dataclasses.replace(EXERCISES["linear_cross_entropy_forward_backward"], refused=frozenset())
-    report = judge(record, "torch", InProcess(all_logits_at_once, record.contract, "torch"))
+    report = judge(record, InProcess(all_logits_at_once, record.contract, "torch"), Settings("torch"))
     assert [c.name for c in report.cases if c.status != "pass"] == ["peak memory"], str(report)
 
 
@@ -135,7 +136,7 @@ def test_an_answer_that_raises_like_a_wild_bug_is_told_whose_it_is():
         return loss * share / share, dhidden, dweight
 
     record = dataclasses.replace(EXERCISES["linear_cross_entropy_forward_backward"], refused=frozenset())
-    report = judge(record, "torch", InProcess(answer, record.contract, "torch"))
+    report = judge(record, InProcess(answer, record.contract, "torch"), Settings("torch"))
     assert report.fingerprint, str(report)
     assert "Liger-Kernel 0.0.1-0.2.1" in report.fingerprint, str(report)
 
@@ -270,7 +271,7 @@ def test_judged_call_that_should_raise_and_returns_is_evidence():
     record = EXERCISES["label_logits"]
     case = next(c for c in record.cases if c.name == "a label of V")
     runner = InProcess(wild.label_logits_next_row, record.contract, "torch")
-    judged = judge_case(Trial.of(record, case, arguments(case, 0, 0), "torch", runner))
+    judged = judge_case(Trial.of(record, case, arguments(case, 0, 0), runner, Settings("torch")))
     [(returned, mask, *_)] = judged.evidence
     assert judged.result.status == "fail"
     assert returned.shape == mask.shape

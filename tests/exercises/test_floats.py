@@ -10,6 +10,7 @@ from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises.floats import place
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.kernels.wild.floats import axpy_no_mask
 
@@ -83,7 +84,7 @@ def test_what_a_first_kernel_may_leave_out(old, new):
     cell = ours.cells[-1]
     assert old in cell.source
     report = check_answer(
-        replace(ours, cells=(*ours.cells[:-1], replace(cell, source=cell.source.replace(old, new)))), "triton"
+        replace(ours, cells=(*ours.cells[:-1], replace(cell, source=cell.source.replace(old, new)))), Settings("triton")
     )
     assert report.passed, str(report)
     assert not report.notes, str(report)
@@ -112,7 +113,9 @@ def axpy(a, x, y):
 
 def test_32_bits_are_refused_where_a_kernel_uses_strides():
     narrow, wide = (
-        check_answer(Answer("axpy", (SETUP, Cell("axpy", STRIDED.replace("WIDE", wide)))), "triton", compiler=False)
+        check_answer(
+            Answer("axpy", (SETUP, Cell("axpy", STRIDED.replace("WIDE", wide)))), Settings("triton", compiler=False)
+        )
         for wide in ("", ".to(tl.int64)")
     )
     assert [case.name for case in narrow.cases if case.status == "fail"] == ["offsets beyond 2^31"]

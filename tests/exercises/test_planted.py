@@ -10,6 +10,7 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.verdicts.job import Job
 from graded_kernels.autograder.judge.verdicts.make import make
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
@@ -149,7 +150,7 @@ def test_right_code_is_not_convicted(block):
     right = RIGHT[block]
     for args in (ours, OTHERS[block], *(ORDINARY[block](seed) for seed in range(4))):
         record = dataclasses.replace(one, bug=dataclasses.replace(one.bug, function=rounded(right, one, args)))
-        report = judge(record, "torch", InProcess(lambda args=args: args, record.contract, "torch"))
+        report = judge(record, InProcess(lambda args=args: args, record.contract, "torch"), Settings("torch"))
         assert [case.status for case in report.cases] == ["pass", "pass", "fail"], (block, args, report.cases[2])
 
 
@@ -247,7 +248,7 @@ def test_too_many_or_too_few_arguments_get_a_sentence(block):
 def test_isolated_it_is_asked_for_the_same(name, worker):
     """The seed stays with the judge: what the answer's process is told is the name of one block."""
     for seed in range(3):
-        report = check_answer(answer(name, "torch"), "torch", worker=worker, seed=seed)
+        report = check_answer(answer(name, "torch"), Settings("torch", seed=seed), worker=worker)
         assert report.score == 1, report
 
 

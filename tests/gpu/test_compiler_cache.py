@@ -11,6 +11,7 @@ from graded_kernels.autograder.gpu import compiler
 from graded_kernels.autograder.gpu.compiler import cache as cache_module
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.sandbox import Compiler, Isolated, Worker, paths
 from graded_kernels.autograder.runner.sandbox import compiler as sandbox_compiler
 from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler
@@ -100,7 +101,7 @@ def test_the_compiler_of_an_isolated_answer_starts_with_its_first_launch(empty_c
     """Its imports go on while the other cases run."""
     record, started = EXERCISES["axpy"], []
     with Worker() as worker, Isolated(answer("axpy", "triton"), record.contract, "triton", worker=worker) as runner:
-        judge(record, "triton", runner, at=lambda where: started.append(worker.compiler._worker is not None))
+        judge(record, runner, Settings("triton"), at=lambda where: started.append(worker.compiler._worker is not None))
     assert started[:2] == [False, True]
 
 

@@ -7,6 +7,7 @@ import torch
 from graded_kernels.autograder import Case, Exercise, Output, Tolerance, check, elementwise, normal
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 
 EPS = 2.0**-23
@@ -193,6 +194,6 @@ def added(x, update):
 @pytest.mark.exhaustive
 def test_it_is_judged_across_processes(worker):
     for code, status in ((TRUNCATING, "fail"), (TRUNCATING.replace("- over", "+ 0 * over"), "pass")):
-        report = check_answer(Answer("added", (Cell("cell", code),)), "torch", worker=worker, record=PLAIN)
+        report = check_answer(Answer("added", (Cell("cell", code),)), Settings("torch"), worker=worker, record=PLAIN)
         assert bias(report).status == status, report
         assert report.passed == (status == "pass")

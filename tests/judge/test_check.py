@@ -15,6 +15,7 @@ from answers import answer, verdict
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Case
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.runner import InProcess
 
@@ -134,11 +135,12 @@ def test_a_changed_input_is_named():
 
 def test_an_output_that_is_a_view_of_the_input_is_named():
     identity = dataclasses.replace(EXERCISES["silu_forward"], oracle=lambda x: x * 1, peer=None)
-    report = judge(identity, "torch", InProcess(lambda x: x.view(x.shape), identity.contract, "torch"))
+    report = judge(identity, InProcess(lambda x: x.view(x.shape), identity.contract, "torch"), Settings("torch"))
     assert report.cases[0].status == "fail"
     assert "shares memory with the input x" in report.cases[0].message
     assert (
-        judge(identity, "torch", InProcess(lambda x: x.clone(), identity.contract, "torch")).cases[0].status == "pass"
+        judge(identity, InProcess(lambda x: x.clone(), identity.contract, "torch"), Settings("torch")).cases[0].status
+        == "pass"
     )
 
 
@@ -286,6 +288,6 @@ def test_a_kernel_that_loads_too_little_has_not_computed_its_result():
 
     same = Case("one number", lambda generator: (torch.full((37, 300), 2.0),), "")
     record = dataclasses.replace(EXERCISES["row_sum"], cases=(same,))
-    report = judge(record, "triton", InProcess(row_sum, record.contract, "triton"), compiler=False)
+    report = judge(record, InProcess(row_sum, record.contract, "triton"), Settings("triton", compiler=False))
     assert [case.status for case in report.cases] == ["pass", "fail"]
     assert "It loads 4 bytes, and its inputs are 44,400" in report.cases[1].message

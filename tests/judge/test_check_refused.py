@@ -4,6 +4,7 @@ import pytest
 import torch
 from answers import verdict
 from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.sandbox import Worker
 
@@ -73,7 +74,7 @@ def test_the_derivative_op_is_refused():
 def test_isolated_a_refusal_names_the_answers_line_and_none_of_pytorchs_own(body):
     source = f"import torch\nimport triton\n\n\ndef silu_forward(x):\n    return {body}\n"
     with Worker() as worker:
-        report = check_answer(Answer("silu_forward", (Cell("a", source),)), "triton", worker=worker)
+        report = check_answer(Answer("silu_forward", (Cell("a", source),)), Settings("triton"), worker=worker)
     assert report.summary.startswith(f"Line 6, `return {body}`: You "), report.summary
 
 
@@ -88,5 +89,5 @@ def silu_forward(x):
     kernel[(1,)](x)
 """
     with Worker() as worker:
-        report = check_answer(Answer("silu_forward", (Cell("a", source),)), "triton", worker=worker)
+        report = check_answer(Answer("silu_forward", (Cell("a", source),)), Settings("triton"), worker=worker)
     assert "fails in line 8, `kernel[(1,)](x)`: TypeError: " in report.cases[0].message, report.cases[0].message

@@ -11,6 +11,7 @@ from compiler_kernels import cache  # noqa: F401
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.report import notebook, terminal
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Cell
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH)\n"
@@ -35,7 +36,7 @@ def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
     """A plain global works in the emulator, and Triton refuses it."""
     exercise, line, branch, told = BRANCHES[name]
     wrong = answer(exercise, "triton", line, f"    {branch}\n{line}")
-    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), "triton")
+    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), Settings("triton"))
     (failing,) = (case for case in report.cases if not case.bonus and case.status != "pass")
     assert failing.name == "compiles for a GPU"
     assert not report.correct
@@ -55,42 +56,42 @@ def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
 def test_options_of_a_launch_do_not_switch_the_compiler_off(options, words):
     """With the options alone, and with code that no GPU takes behind them."""
     right = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, {options}")
-    report = check_answer(right, "triton")
+    report = check_answer(right, Settings("triton"))
     assert report.passed is not bool(words)
     assert words in report.summary + "".join(c.message for c in report.cases)
     (cell,) = (cell for cell in right.cells if GELU in cell.source)
     wrong = replace(cell, source=cell.source.replace(GELU, f"    t = t * PLAIN\n{GELU}"))
     cells = (PLAIN, *(wrong if one is cell else one for one in right.cells))
-    report = check_answer(replace(right, cells=cells), "triton")
+    report = check_answer(replace(right, cells=cells), Settings("triton"))
     assert not report.passed
     assert not report.correct
     assert report.compile["status"] == "fail"
 
 
 def test_a_launch_with_too_many_threads_is_refused_where_it_begins():
-    report = check_answer(answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, num_warps=64"), "triton")
+    report = check_answer(answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, num_warps=64"), Settings("triton"))
     assert not report.correct
     assert "num_warps=64 makes programs of 2,048 threads" in report.cases[0].message
 
 
 def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked_for():
     limited = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, maxnreg=64")
-    assert check_answer(limited, "triton").passed
-    report = check_answer(limited, "triton", targets="all")
+    assert check_answer(limited, Settings("triton")).passed
+    report = check_answer(limited, Settings("triton", targets="all"))
     assert (report.correct, report.portable, report.passed) == (True, False, False)
     assert (
         "does not compile for gfx942: launched with maxnreg=64, which is an option of NVIDIA's"
         in report.causes[0].message
     )
     for_amd = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, waves_per_eu=2")
-    assert check_answer(for_amd, "triton", targets="gfx942").passed
-    assert not check_answer(for_amd, "triton").correct
+    assert check_answer(for_amd, Settings("triton", targets="gfx942")).passed
+    assert not check_answer(for_amd, Settings("triton")).correct
 
 
 def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):
     one = answer("gelu_forward", "triton")
     (tmp_path / "gelu.py").write_text("\n\n".join(cell.source for cell in one.cells))
-    report = check_answer(one, "triton")
+    report = check_answer(one, Settings("triton"))
     for page in (terminal.render(report, color=False), notebook.render(report)):
         shown = " ".join(page.replace("&#x27;", "'").split())
         assert "Compiler: compiled for sm_90, no GPU needed. Of 8 forms in which kernels were launched" in shown
@@ -122,6 +123,6 @@ def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):
 def test_the_hint_says_what_to_write_in_place_of_what_the_compiler_refuses(line, hint):
     """In a branch that no program enters, so that the emulator does not say it first."""
     wrong = answer("gelu_forward", "triton", GELU, f"    if tl.program_id(0) < 0:\n        {line}\n{GELU}")
-    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), "triton")
+    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), Settings("triton"))
     (case,) = (case for case in report.cases if case.name == "compiles for a GPU")
     assert hint in case.hint, str(report)

@@ -10,6 +10,7 @@ from graded_kernels.autograder.judge.case_verdict import judge_case
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.decoy import decoys
 from graded_kernels.autograder.judge.records.record import Case, Witness
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.contract import parts_of, tensors_of
@@ -54,7 +55,7 @@ def test_a_right_answer_is_right_on_a_decoy(record):
     for number, case in enumerate(record.cases):
         decoy = decoys(case, arguments(case, number, 0), SEED)()
         runner = InProcess(function, record.contract, "torch")
-        judged = judge_case(Trial.of(record, case, decoy.args, "torch", runner))
+        judged = judge_case(Trial.of(record, case, decoy.args, runner, Settings("torch")))
         assert judged.result.status == "pass", f"{case.name}: {judged.result.message}"
 
 
@@ -71,7 +72,7 @@ def test_chance_decides_no_point_of_a_wrong_answer(function, name, times, worker
     record = next(one for one in RECORDS if any(bug.function is function for bug in one.wild))
     source = inspect.getsource(inspect.getmodule(function)) + f"\n\n{record.name} = {function.__name__}\n"
     made = Answer(record.name, (Cell("answer", source),))
-    found = [check_answer(made, "torch", worker=worker) for _ in range(times)]
+    found = [check_answer(made, Settings("torch"), worker=worker) for _ in range(times)]
     assert name in {case.name for report in found for case in report.cases if case.status == "pass"}
     assert len({(report.score, *(case.status for case in report.cases)) for report in found}) == 1
 

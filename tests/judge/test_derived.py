@@ -13,6 +13,7 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.derived import floor_of
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.ulp import ulp_size
 from graded_kernels.kernels.wild import layer_norm as wild_norm
 from graded_kernels.kernels.wild import silu as wild_silu
@@ -254,7 +255,7 @@ def test_honest_answers_are_within_it(name, function):
     """Our own and PyTorch's, whose arithmetic is float32 and nothing better. PyTorch's GELU is not among them:
     benchmarks/tolerances.md says why.
     """
-    cases = judge(estimated(name), "torch", Unwatched(function)).cases
+    cases = judge(estimated(name), Unwatched(function), Settings("torch")).cases
     assert [case.name for case in cases if case.status != "pass" and not case.bonus] == []
 
 

@@ -17,6 +17,7 @@ from graded_kernels.autograder import EXERCISES, Emulator, Report, check
 from graded_kernels.autograder.judge.commands.function import Function
 from graded_kernels.autograder.judge.device_and_emulator import answer_of, combined, emulated, needed
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call import runner
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.arguments import unchanged
@@ -140,7 +141,9 @@ def test_the_emulator_runs_in_a_worker_on_the_functions_text(tmp_path):
     whole = answer("silu_forward", "triton")
     path.write_text("\n\n".join(cell.source for cell in whole.cells))
     module, record = module_of(path), EXERCISES["silu_forward"]
-    report = emulated(module.silu_forward, record, lambda runner: judge(record, "triton", runner, compiler=False))
+    report = emulated(
+        module.silu_forward, record, lambda runner: judge(record, runner, Settings("triton", compiler=False))
+    )
     if isinstance(report, str) and "isolat" in report:
         pytest.skip(f"not run: {report}")
     assert not isinstance(report, str), report
@@ -180,7 +183,9 @@ def test_a_function_that_does_not_load_alone_keeps_the_devices_points(tmp_path, 
     monkeypatch.setitem(sys.modules, "neighbour", types.SimpleNamespace(factor=2))
     (tmp_path / "mine.py").write_text("from neighbour import factor\ndef silu_forward(x): return factor * x\n")
     module, record = module_of(tmp_path / "mine.py"), EXERCISES["silu_forward"]
-    report = emulated(module.silu_forward, record, lambda runner: judge(record, "triton", runner, compiler=False))
+    report = emulated(
+        module.silu_forward, record, lambda runner: judge(record, runner, Settings("triton", compiler=False))
+    )
     if isinstance(report, str) and "isolat" in report:
         pytest.skip(f"not run: {report}")
     assert isinstance(report, str)

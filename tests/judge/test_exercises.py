@@ -16,6 +16,7 @@ from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import MEASURED, Case, CommonMistake, Exercise, WildBug
 from graded_kernels.autograder.judge.results.aim import Aim
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.course.regions import hide_bodies
 
@@ -71,7 +72,7 @@ def test_every_exercise_says_what_it_is_about_and_has_plain_values(record):
 @pytest.mark.parametrize(("name", "backend"), PAIRS)
 def test_answer_gets_every_point(name, backend, compiler):
     """To compile for GPUs takes longer than all calls, so that is left to make test-all."""
-    report = check_answer(answer(name, backend), backend, compiler=compiler)
+    report = check_answer(answer(name, backend), Settings(backend, compiler=compiler))
     assert report.passed, str(report)
     assert report.score == 1.0, str(report)
     assert [c.name for c in report.cases if c.status != "pass"] == [], str(report)  # the distinctions too
@@ -89,7 +90,7 @@ def test_stub_gets_nothing_and_a_friendly_word(name, backend):
         if not hidden and "END SOLUTION" not in line:
             stub.append(line)
     cell = dataclasses.replace(whole.cells[-1], source="\n".join(stub))
-    report = check_answer(dataclasses.replace(whole, cells=(*whole.cells[:-1], cell)), backend)
+    report = check_answer(dataclasses.replace(whole, cells=(*whole.cells[:-1], cell)), Settings(backend))
     assert (report.passed, report.score, report.summary) == (False, 0.0, "not implemented yet"), str(report)
 
 
@@ -123,7 +124,7 @@ each_mutant = pytest.mark.parametrize(("name", "backend", "mutant"), MUTANT_ROWS
 def test_mutant_dies_in_the_case_for_it(name, backend, mutant, only):
     if isinstance(EXERCISES[name], Exercise):  # a witness has no cases
         only(name, named(name, mutant.dies_in))
-    report = check_answer(answer(name, backend, mutant.old, mutant.new), backend, compiler=False)
+    report = check_answer(answer(name, backend, mutant.old, mutant.new), Settings(backend, compiler=False))
     assert not report.passed, f"accepted although it {mutant.why}"
     assert mutant.dies_in in rejected_by(report), str(report)
 
@@ -131,7 +132,7 @@ def test_mutant_dies_in_the_case_for_it(name, backend, mutant, only):
 @pytest.mark.exhaustive
 @each_mutant
 def test_mutant_dies(name, backend, mutant):
-    report = check_answer(answer(name, backend, mutant.old, mutant.new), backend, compiler=False)
+    report = check_answer(answer(name, backend, mutant.old, mutant.new), Settings(backend, compiler=False))
     assert not report.passed, f"accepted although it {mutant.why}"
     assert mutant.dies_in in rejected_by(report), str(report)
 
@@ -179,5 +180,5 @@ def test_pytorchs_own_function_passes(name):
     """
     record = EXERCISES[name]
     conventions = "pytorch" if "no token" in {case.convention for case in record.cases} else "course"
-    report = judge(record, "torch", Unwatched(record.peer), conventions=conventions)
+    report = judge(record, Unwatched(record.peer), Settings("torch", conventions=conventions))
     assert report.passed, str(report)

@@ -8,6 +8,7 @@ from answers import Unwatched
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call import arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.arguments import duplicate, unchanged
@@ -58,7 +59,7 @@ def test_swiglu_at_infinity_may_be_pytorchs_own():
         return tuple(one.to(gate.dtype) for one in gradients)
 
     for name, function in (("swiglu_forward", forward), ("swiglu_backward", backward)):
-        report = judge(EXERCISES[name], "torch", Unwatched(function))
+        report = judge(EXERCISES[name], Unwatched(function), Settings("torch"))
         assert report.passed, str(report)
 
 
@@ -67,7 +68,7 @@ def test_a_nan_at_infinity_is_still_wrong_where_pytorch_has_none():
         y = (F.silu(gate.float()) * up.float()).to(gate.dtype)
         return y.masked_fill(gate == torch.inf, torch.nan)
 
-    report = judge(EXERCISES["swiglu_forward"], "torch", Unwatched(forward))
+    report = judge(EXERCISES["swiglu_forward"], Unwatched(forward), Settings("torch"))
     assert case_named(report, "infinity and NaN").status == "fail"
 
 
@@ -165,10 +166,10 @@ def wide(exercise, row):
 @pytest.mark.parametrize("exercise", [pytest.param("layer_norm_forward", marks=pytest.mark.exhaustive), "row_sum"])
 def test_a_row_offset_of_32_bits_is_seen(exercise, isolated, worker):
     where = worker if isolated else None
-    wrong = check_answer(wide(exercise, ""), "triton", compiler=False, worker=where)
+    wrong = check_answer(wide(exercise, ""), Settings("triton", compiler=False), worker=where)
     assert [c.name for c in wrong.cases if c.status in ("fail", "error") and not c.bonus] == [BEYOND], str(wrong)
     assert "outside" in case_named(wrong, BEYOND).message or "before" in case_named(wrong, BEYOND).message
-    right = check_answer(wide(exercise, ".to(tl.int64)"), "triton", compiler=False, worker=where)
+    right = check_answer(wide(exercise, ".to(tl.int64)"), Settings("triton", compiler=False), worker=where)
     assert right.passed, str(right)
 
 

@@ -10,6 +10,7 @@ from answers import SETUP, answer
 from graded_kernels.autograder import check
 from graded_kernels.autograder.gpu import emulator
 from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.error_line import in_answer
 from graded_kernels.autograder.runner.call.printing import Few
@@ -129,7 +130,7 @@ def axpy(a, x, y):
 
 
 def first_of(answer: Answer, backend: str):
-    return check_answer(answer, backend, compiler=False).causes[0].cases[0]
+    return check_answer(answer, Settings(backend, compiler=False)).causes[0].cases[0]
 
 
 def test_a_grid_rounded_down_is_told_of_its_grid_and_not_of_the_formula():

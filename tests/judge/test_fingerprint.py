@@ -9,6 +9,7 @@ from answers import Unwatched
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Case, Tolerance, WildBug
+from graded_kernels.autograder.judge.settings import Settings
 
 ULP, NAN = 2.0**-23, math.nan
 
@@ -68,7 +69,7 @@ def is_named(bug, *answers, dtype=torch.float32, floor=0.0):
         cases=tuple(Case(f"case {n}", lambda generator: (ones,), "") for n in range(len(answers))),
         wild=(WildBug("them", "thread", lambda x: torch.full_like(x, bug), "case 0", "story"),),
     )
-    return judge(record, "torch", Unwatched(lambda x: next(results))).fingerprint is not None
+    return judge(record, Unwatched(lambda x: next(results)), Settings("torch")).fingerprint is not None
 
 
 @pytest.mark.parametrize("value, named", [(1.53, True), (1.54, False), (1.472, True), (1.47, False)])
@@ -118,4 +119,4 @@ def test_a_result_that_is_right_but_should_be_an_error_says_nothing_of_a_bug():
         ),
         wild=(WildBug("them", "thread", lambda x: bug * x, "one", "story"),),
     )
-    assert judge(record, "torch", Unwatched(lambda x: next(results))).fingerprint
+    assert judge(record, Unwatched(lambda x: next(results)), Settings("torch")).fingerprint

@@ -13,6 +13,7 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.external_records import read_cases
 from graded_kernels.autograder.judge.records.record import RecordError
 from graded_kernels.autograder.judge.records.table import find
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Examined, Facts
 from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble
@@ -61,7 +62,7 @@ def test_a_case_may_name_its_arguments():
 
 
 def test_a_right_answer_passes(mine):
-    report = check_answer(answer("silu_backward", "torch"), "torch", cases=mine)
+    report = check_answer(answer("silu_backward", "torch"), Settings("torch"), cases=mine)
     assert report.passed
     assert report.score == 1
     first, second = report.cases[-2:]
@@ -91,7 +92,7 @@ def right_but(line: str) -> Answer:
     ],
 )
 def test_no_value_gets_out(mine, line):
-    report = check_answer(right_but(line), "torch", cases=mine)
+    report = check_answer(right_but(line), Settings("torch"), cases=mine)
     row = report.cases[-2]
     assert row.name == "hidden: two zeros"
     assert row.status in ("fail", "error")
@@ -108,7 +109,9 @@ def test_no_value_gets_out(mine, line):
 
 def test_every_hidden_case_that_failed_is_told_with_its_kind_and_hint(mine):
     """Also where another case failed before it, and is told in full."""
-    report = check_answer(answer("silu_backward", "torch", "(1 + v * other)", "(1 - v * other)"), "torch", cases=mine)
+    report = check_answer(
+        answer("silu_backward", "torch", "(1 + v * other)", "(1 - v * other)"), Settings("torch"), cases=mine
+    )
     shown = (" ".join(str(report).split()), html.unescape(re.sub(r"<[^>]*>", "", report._repr_html_())))
     for text in shown:
         assert "not shown. Its kind: dy: float16 (3,), x: float16 (3,). What is divided by what?" in text
@@ -116,14 +119,16 @@ def test_every_hidden_case_that_failed_is_told_with_its_kind_and_hint(mine):
 
 def test_how_close_a_right_answer_came_is_not_shown(mine):
     """An answer may round as it likes within the tolerance, and say something by it."""
-    row = check_answer(answer("silu_backward", "torch"), "torch", cases=mine).cases[-2]
+    row = check_answer(answer("silu_backward", "torch"), Settings("torch"), cases=mine).cases[-2]
     assert (row.message, row.worst_ulp, row.margin, row.curve) == ("", None, None, None)
 
 
 def test_neither_traffic_nor_launches_of_a_hidden_case_are_told():
     text = one_case("the largest of all", "(randn(generator, 700, 512), randn(generator, 700, 512))")
     cases = read_cases(text, find("silu_backward"))
-    mine, theirs = (check_answer(answer("silu_backward", "triton"), "triton", cases=own) for own in (cases, ()))
+    mine, theirs = (
+        check_answer(answer("silu_backward", "triton"), Settings("triton"), cases=own) for own in (cases, ())
+    )
     assert mine.passed
     assert len(mine.cases) == len(theirs.cases) + 1
     assert mine.traffic == theirs.traffic
@@ -138,7 +143,7 @@ def test_neither_traffic_nor_launches_of_a_hidden_case_are_told():
 
 def test_a_bug_is_not_named_by_a_hidden_case(mine):
     candle = "y = x * torch.sigmoid(x.float()); s = y / x; return (dy * s * (1 + x * (1 - s))).half()"
-    report = check_answer(right_but(candle), "torch", cases=mine)
+    report = check_answer(right_but(candle), Settings("torch"), cases=mine)
     assert report.cases[-2].status == "fail"
     assert report.fingerprint is None
 
@@ -146,7 +151,9 @@ def test_a_bug_is_not_named_by_a_hidden_case(mine):
 def test_a_number_is_not_shown():
     inputs = "(randn(generator, 3, 7), torch.full((7,), 2.5), torch.full((7,), 1.5), 0.1234)"
     cases = read_cases(one_case("a large epsilon", inputs), find("layer_norm_forward"))
-    row = check_answer(answer("layer_norm_forward", "torch", "+ eps", "+ 1e-5"), "torch", cases=cases).cases[-1]
+    row = check_answer(answer("layer_norm_forward", "torch", "+ eps", "+ 1e-5"), Settings("torch"), cases=cases).cases[
+        -1
+    ]
     assert row.status == "fail"
     assert row.inputs.endswith("eps: a number")
 
@@ -165,7 +172,7 @@ def test_what_ends_the_check_says_nothing_either(mine):
             return Examined(call, Outcome(outputs=(right.to(call.args[1].dtype),)))
 
     record = find("silu_backward").with_cases(mine)
-    report = judge(record, "torch", Runner())
+    report = judge(record, Runner(), Settings("torch"))
     assert report.cases[-2].status == "fail"
     assert report.score == 0
     assert "0.73" not in json.dumps(report.to_dict())
@@ -191,7 +198,7 @@ class Slow:
 def test_a_time_out_in_a_distinction_takes_no_points():
     record = find("silu_forward")
     bonus = next(number for number, case in enumerate(record.cases) if case.bonus)
-    report = judge(record, "torch", Slow(record, bonus))
+    report = judge(record, Slow(record, bonus), Settings("torch"))
     assert report.passed
     assert report.score == 1
     assert [case.status for case in report.cases if case.bonus].count("error") >= 1
@@ -205,7 +212,7 @@ def test_after_a_time_out_the_answer_is_not_called_again(number):
     runner = Slow(record, number)
     shapes = [case.inputs(torch.Generator().manual_seed(n))[0].shape for n, case in enumerate(record.cases)]
     first = shapes.index(runner.shape)
-    report = judge(record, "torch", runner)
+    report = judge(record, runner, Settings("torch"))
     plain = [case for case in report.cases if case.aim == "plain" and not case.bonus]
     earned = sum(case.status == "pass" for case in plain) / len(plain)  # of plain values, the first of the aims
     assert not report.passed
@@ -259,6 +266,6 @@ def test_the_teachers_guide_shows_files_that_work():
     assert sorted(files) == ["layer_norm_backward", "silu_backward"]
     for name, text in files.items():
         cases = read_cases(text, find(name))
-        report = check_answer(answer(name, "torch"), "torch", cases=cases)
+        report = check_answer(answer(name, "torch"), Settings("torch"), cases=cases)
         assert report.passed
         assert report.cases[-1].hidden

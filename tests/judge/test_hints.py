@@ -12,6 +12,7 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.common import AGAIN
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge.settings import Settings
 from mistakes import MISTAKES, read_first
 
 RECORDS = {name: record for name, record in EXERCISES.items() if not isinstance(record, Witness)}
@@ -44,7 +45,7 @@ def test_three_mistakes_keep_a_result():
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: f"{one.exercise}-{one.backend}: {one.why}")
 def test_a_mistake_is_read_where_it_should_be(mistake):
-    report = check_answer(mistake.answer, mistake.backend, compiler=False)
+    report = check_answer(mistake.answer, Settings(mistake.backend, compiler=False))
     assert not report.passed
     assert report.causes[0].cases[0].name == mistake.case, str(report)
 
@@ -54,7 +55,7 @@ def test_what_a_hint_says_of_triton_is_for_triton_answers(backend, shown):
     cases = RECORDS["masked_softmax_forward"].cases
     about = next(case for case in cases if "(In Triton, tl.max drops NaN.)" in case.hint)
     record = replace(RECORDS["masked_softmax_forward"], cases=(cases[0], about))
-    report = judge(record, backend, Unwatched(lambda x, mask: x.new_zeros(x.shape)), compiler=False)
+    report = judge(record, Unwatched(lambda x, mask: x.new_zeros(x.shape)), Settings(backend, compiler=False))
     hint = report.cases[1].hint
     assert hint.startswith("A NaN that counts")
     assert hint.endswith("whatever else the row holds." + " (In Triton, tl.max drops NaN.)" * shown)

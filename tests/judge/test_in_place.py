@@ -14,6 +14,7 @@ from graded_kernels.autograder.judge.device_and_emulator import emulated
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Large, WildBug, Witness
 from graded_kernels.autograder.judge.records.validation import RecordError, of_cases, validate
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call import runner
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.contract import Contract
@@ -36,9 +37,9 @@ def checked(path, request):
         pytest.skip(f"not run: {probe()}")
     worker = request.getfixturevalue("worker") if path == "isolated" else None
 
-    def check(text, backend, record=sgd_step, **options):
+    def check(text, backend, record=sgd_step, seed=0, compiler=False, **options):
         answer = Answer(record.name, (Cell("answer.py", text),), module=True)
-        return check_answer(answer, backend, record=record, worker=worker, **{"compiler": False} | options)
+        return check_answer(answer, Settings(backend, seed, compiler), record=record, worker=worker, **options)
 
     return check
 
@@ -257,7 +258,9 @@ def test_the_arguments_of_a_case_stay_as_they_are():
     case = Case("special", lambda generator: kept, "", convention="infinity")
     answer = load(Answer("sgd_step", (Cell("answer.py", TORCH.replace("- lr", "+ lr")),), module=True))
     record = replace(sgd_step, cases=(case,), wild=(bug,), peer=lambda param, grad, m: m.zero_())
-    assert not judge(record, "torch", InProcess(answer, record.contract, "torch"), conventions="pytorch").passed
+    assert not judge(
+        record, InProcess(answer, record.contract, "torch"), Settings("torch", conventions="pytorch")
+    ).passed
     assert all(one.isclose(other, equal_nan=True).all() for one, other in zip(kept, theirs, strict=True))
 
 
@@ -299,7 +302,9 @@ def test_a_witness_of_a_bug_that_writes_in_place():
     record = Witness("sgd_witness", "find it", replace(sgd_step, wild=(bug,)), bug, "Where does m count?")
 
     def found(m):
-        return judge(record, "torch", InProcess(lambda: (torch.ones(3), torch.ones(3), m), record.contract, "torch"))
+        return judge(
+            record, InProcess(lambda: (torch.ones(3), torch.ones(3), m), record.contract, "torch"), Settings("torch")
+        )
 
     assert found(torch.ones(3)).passed
     assert "at most on this input; on a witness" in found(torch.zeros(3)).cases[2].message
@@ -329,7 +334,7 @@ def test_a_result_that_a_process_keeps_back_is_missed(worker):
     keeps = f"{child}child._deliver = lambda outputs, *rest: real(outputs[:1], *rest)\n"
     text = keeps + changed(TORCH, "    m.copy_(new)\n", "    m.zero_()\n")
     answer = Answer("sgd_step", (Cell("answer.py", text),), module=True)
-    report = check_answer(answer, "torch", record=sgd_step, worker=worker)
+    report = check_answer(answer, Settings("torch"), record=sgd_step, worker=worker)
     assert report.cases[0].message == "The answer's process did not return its outputs."
 
 
@@ -341,7 +346,7 @@ def test_a_worker_gets_the_whole_contract():
 def test_traffic_and_memory():
     """What is written is read and stored; what was given takes no memory of the answer's."""
     answer = load(Answer("sgd_step", (Cell("answer.py", TRITON),), module=True))
-    report = judge(sgd_step, "triton", InProcess(answer, sgd_step.contract, "triton"), compiler=False)
+    report = judge(sgd_step, InProcess(answer, sgd_step.contract, "triton"), Settings("triton", compiler=False))
     size = 4 * 5045
     assert report.traffic["tensors"] == {
         "P": {"loaded": size, "stored": size},
@@ -374,7 +379,7 @@ def test_a_large_step_takes_no_memory_of_its_own(rows, says, worker):
     record = replace(sgd_step, large=large, most_bytes=lambda param, *rest: 4 * param.numel())
     text = changed(NO_MEMORY, "param.sub_(m,", f"param{rows}.sub_(m{rows},")
     answer = Answer("sgd_step", (Cell("answer.py", text),), module=True)
-    memory = check_answer(answer, "torch", record=record, worker=worker).cases[-1]
+    memory = check_answer(answer, Settings("torch"), record=record, worker=worker).cases[-1]
     assert memory.message.startswith(says)
     assert memory.status == ("fail" if rows else "pass")
 
@@ -424,7 +429,7 @@ def test_the_same_cases_in_the_emulator(tmp_path, monkeypatch):
     (tmp_path / "step_of_mine.py").write_text(TRITON)
     monkeypatch.syspath_prepend(tmp_path)
     function = importlib.import_module("step_of_mine").sgd_step
-    report = emulated(function, sgd_step, partial(judge, sgd_step, "triton", compiler=False))
+    report = emulated(function, sgd_step, partial(judge, sgd_step, settings=Settings("triton", compiler=False)))
     assert report.score == 1, str(report)
 
 

@@ -8,6 +8,7 @@ from graded_kernels.autograder import Case, Exercise, Output, Tolerance, check, 
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
 from graded_kernels.autograder.judge.report.notebook import render
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 
 INT64 = torch.iinfo(torch.int64)
@@ -97,7 +98,7 @@ def test_an_index_is_judged_across_processes(worker):
     code = "def sampled(p, u):\n    return (p.cumsum(-1) <= u[:, None]).sum(-1)"
     for more, passes in (("", True), (" + 1", False), (".int()", False)):
         answer = Answer("sampled", (Cell("cell", code + more),))
-        assert check_answer(answer, "torch", worker=worker, record=SAMPLED).passed == passes
+        assert check_answer(answer, Settings("torch"), worker=worker, record=SAMPLED).passed == passes
 
 
 def numbers(*values, **more) -> Exercise:

@@ -9,6 +9,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Finding
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC, Case, Large, Tolerance
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.examination import Examined, Facts
 from graded_kernels.autograder.runner.call.outcome import Decoy, Outcome, Trouble
 
@@ -39,14 +40,14 @@ class Gives:
 )
 def test_memory_is_measured_where_there_is_a_result(outcome, status):
     record = replace(SILU, cases=SILU.cases[:1], most_bytes=lambda x: 1000)
-    report = judge(record, "torch", Gives(**outcome))
+    report = judge(record, Gives(**outcome), Settings("torch"))
     assert {case.name: case.status for case in report.cases}[MEMORY] == status
 
 
 def test_a_curve_shows_the_first_wild_bug_beside_the_answer():
     first = GELU.wild[0]
     assert GELU.wild[-1].who != first.who
-    report = judge(GELU, "torch", Unwatched(GELU.peer))
+    report = judge(GELU, Unwatched(GELU.peer), Settings("torch"))
     case = next(case for case in report.cases if case.curve)
     assert case.curve.wild_name == first.who
     assert case.curve.wild.shape == case.curve.x.shape
@@ -66,7 +67,7 @@ def test_a_large_call_is_for_right_answers_whose_memory_can_be_limited(limits, o
     large = Large(inputs, times=2, rows=(0,), dimension=0, shares=(1.0,))
     record = replace(SILU, cases=(Case("one", inputs, ""),), most_bytes=lambda x: 1 << 20, large=large)
     runner = Gives(limits, **outcome)
-    report = judge(record, "torch", runner)
+    report = judge(record, runner, Settings("torch"))
     assert report.passed == (not outcome), str(report)
     assert runner.limits == asked
 
@@ -74,7 +75,7 @@ def test_a_large_call_is_for_right_answers_whose_memory_can_be_limited(limits, o
 @pytest.mark.parametrize("x, status", [(2.0, "fail"), (-2.0, "fail"), (2.0000002, "pass")])
 def test_a_case_judges_what_is_as_large_as_its_limit(x, status):
     case = Case("within 2", lambda generator: (torch.tensor([x]),), "", within=2.0)
-    report = judge(replace(SILU, cases=(case,)), "torch", Gives(outputs=(torch.tensor([7.0]),)))
+    report = judge(replace(SILU, cases=(case,)), Gives(outputs=(torch.tensor([7.0]),)), Settings("torch"))
     assert [one.status for one in report.cases] == [status]
 
 
@@ -82,7 +83,7 @@ def test_a_case_judges_what_is_as_large_as_its_limit(x, status):
 def test_pytorchs_convention_is_taken_in_a_case_that_rests_on_one_alone(convention, status):
     case = Case("one", lambda generator: (torch.ones(4),), "", convention=convention)
     record = replace(SILU, cases=(case,), peer=lambda x: torch.full_like(x, 7.0))
-    report = judge(record, "torch", Gives(outputs=(torch.full((4,), 7.0),)), conventions="pytorch")
+    report = judge(record, Gives(outputs=(torch.full((4,), 7.0),)), Settings("torch", conventions="pytorch"))
     assert [one.status for one in report.cases] == [status]
 
 
@@ -90,19 +91,19 @@ def test_pytorchs_convention_is_taken_in_a_case_that_rests_on_one_alone(conventi
 def test_a_result_is_near_within_a_hundredth(factor, near):
     record = replace(SILU, cases=(Case("one", lambda generator: (torch.ones(4),), ""),))
     right = torch.ones(4) * torch.ones(4).sigmoid()
-    assert judge(record, "torch", Gives(outputs=(right * factor,))).cases[0].near == near
+    assert judge(record, Gives(outputs=(right * factor,)), Settings("torch")).cases[0].near == near
 
 
 @pytest.mark.parametrize("times, near", [(63, 1.0), (65, 0.0)])
 def test_next_to_zero_a_result_is_near_within_64_times_its_tolerance(times, near):
     tolerance = replace(SILU.tolerance, floor=lambda x: (2.0**-20,))
     record = replace(SILU, tolerance=tolerance, cases=(Case("zeros", lambda generator: (torch.zeros(4),), ""),))
-    assert judge(record, "torch", Gives(outputs=(torch.full((4,), times * 2.0**-20),))).cases[0].near == near
+    assert judge(record, Gives(outputs=(torch.full((4,), times * 2.0**-20),)), Settings("torch")).cases[0].near == near
 
 
 def test_distinctions_alone_pass_nothing():
     record = replace(SILU, cases=(Case("one", lambda generator: (torch.ones(4),), "", bonus=True),))
-    report = judge(record, "torch", Gives())
+    report = judge(record, Gives(), Settings("torch"))
     assert [case.status for case in report.cases] == ["pass"]
     assert not report.passed
 
@@ -111,8 +112,8 @@ def test_an_element_whose_tolerance_is_not_a_number_is_judged():
     """The floor of an element may be NaN, where its inputs are."""
     tolerance = replace(SILU.tolerance, floor=lambda x: (x * torch.nan,))
     record = replace(SILU, tolerance=tolerance, cases=(Case("one", lambda generator: (torch.ones(4),), ""),))
-    assert judge(record, "torch", Gives()).cases[0].status == "pass"
-    assert judge(record, "torch", Gives(outputs=(torch.full((4,), 7.0),))).cases[0].status == "fail"
+    assert judge(record, Gives(), Settings("torch")).cases[0].status == "pass"
+    assert judge(record, Gives(outputs=(torch.full((4,), 7.0),)), Settings("torch")).cases[0].status == "fail"
 
 
 RIGHT, MOST, EVERY = (1.0, 1.0, 1.0, 1.0), (7.0, 7.0, 7.0, 1.0), 16
@@ -157,14 +158,16 @@ def test_most_is_wrong_on_every_decoy_where_a_result_does_not_follow_from_the_in
 
     case = Case("one", lambda generator: (ones,), "")
     record = replace(SILU, oracle=lambda x: torch.ones_like(x), peer=None, tolerance=Tolerance(1.0, 1.0, ""))
-    assert [one.status for one in judge(replace(record, cases=(case,)), "torch", Foreseeing()).cases] == [status]
+    assert [one.status for one in judge(replace(record, cases=(case,)), Foreseeing(), Settings("torch")).cases] == [
+        status
+    ]
     assert len(met) <= EVERY
 
 
 def test_memory_is_not_measured_in_a_distinction():
     small, large = (Case(f"{n}", lambda generator, n=n: (torch.ones(n),), "", bonus=n == 8) for n in (4, 8))
     record = replace(SILU, cases=(small, large), most_bytes=lambda x: x.numel() * 4)
-    report = judge(record, "torch", Gives(peak=20))
+    report = judge(record, Gives(peak=20), Settings("torch"))
     assert {case.name: case.status for case in report.cases}[MEMORY] == "fail"
 
 
@@ -178,7 +181,7 @@ def test_a_fault_of_the_first_call_is_told_before_one_of_a_further_call():
             return super().examine(call) if call.args[0] is ones else Examined(call, decoy[1])
 
     for fault, more in (("other random numbers", {}), ("changed its input x", {"mutated": ("x",)})):
-        report = judge(replace(SILU, cases=(case,)), "torch", Table(decoy=decoy, **more))
+        report = judge(replace(SILU, cases=(case,)), Table(decoy=decoy, **more), Settings("torch"))
         assert fault in report.cases[0].message
 
 
@@ -197,7 +200,7 @@ def test_in_a_large_call_longer_sums_may_lose_as_many_times_more(ulp, status):
     large = Large(inputs, times=2, rows=(0,), dimension=0, shares=(1.0,), terms=16)
     record = replace(SILU, oracle=lambda x: x, peer=None, tolerance=Tolerance(1.0, 1.0, ""), large=large)
     record = replace(record, cases=(Case("one", inputs, ""),), most_bytes=lambda x: 1 << 20)
-    report = judge(record, "torch", Loses(limits_memory=True))
+    report = judge(record, Loses(limits_memory=True), Settings("torch"))
     assert {case.name: case.status for case in report.cases}[MEMORY] == status
 
 
@@ -211,7 +214,7 @@ def test_traffic_is_held_to_its_bound_and_to_half_of_the_inputs(loaded, stored, 
     case = Case("one", lambda generator: (torch.ones(4),), "")
     record = replace(SILU, cases=(case,), least_bytes=lambda x: 100, traffic=1.5)
     runner = Gives(traffic={"x_ptr": {"loaded": loaded, "stored": 0}, "y_ptr": {"loaded": 0, "stored": stored}})
-    report = judge(record, "triton", runner, compiler=False)
+    report = judge(record, runner, Settings("triton", compiler=False))
     assert {case.name: case.status for case in report.cases}[TRAFFIC] == status
 
 
@@ -231,4 +234,4 @@ def test_the_second_call_is_held_to_the_first(again, says):
             return examined
 
     record = replace(SILU, cases=(Case("one", lambda generator: (torch.ones(4),), ""),))
-    assert says in judge(record, "torch", Changing()).cases[0].message
+    assert says in judge(record, Changing(), Settings("torch")).cases[0].message

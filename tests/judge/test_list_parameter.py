@@ -11,6 +11,7 @@ from graded_kernels.autograder.judge.decoy import decoys
 from graded_kernels.autograder.judge.records.derived import derived
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.contract import any_empty, map_tensors, named_tensors, tensors_of
 from graded_kernels.autograder.runner.sandbox.decoy import any_numbers
@@ -142,11 +143,11 @@ def answer(source: str, old: str = "", new: str = "") -> Answer:
 def report_on(request):
     """The report on an answer with ``old`` replaced by ``new``."""
 
-    def report_on(isolated, source, old="", new="", *, record=RECORD, **options):
+    def report_on(isolated, source, old="", new="", *, record=RECORD, seed=0, compiler=False, **options):
         worker = request.getfixturevalue("worker") if isolated else None
-        options = {"compiler": False, "record": record} | options
         backend = "triton" if "@triton.jit" in source else "torch"
-        return check_answer(answer(source, old, new), backend, worker=worker, **options)
+        settings = Settings(backend, seed, compiler)
+        return check_answer(answer(source, old, new), settings, worker=worker, record=record, **options)
 
     return report_on
 

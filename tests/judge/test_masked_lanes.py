@@ -8,6 +8,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge import trial
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.closeness import expect
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.runner import InProcess
 
 ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
@@ -64,7 +65,7 @@ FINITE = (
 def checked(request):
     def report_on(exercise: str, patch: tuple[str, str], isolated: bool):
         worker = request.getfixturevalue("worker") if isolated else None
-        return check_answer(answer(exercise, "triton", *patch), "triton", compiler=False, worker=worker)
+        return check_answer(answer(exercise, "triton", *patch), Settings("triton", compiler=False), worker=worker)
 
     return report_on
 
@@ -122,7 +123,7 @@ def test_what_is_right_is_worked_out_once_for_all_fillings(monkeypatch):
     monkeypatch.setattr(
         trial, "expect", lambda exercise, case, *rest: asked.append(case) or expect(exercise, case, *rest)
     )
-    report = check_answer(answer("silu_forward", "triton", *TIMES_ZERO), "triton", compiler=False)
+    report = check_answer(answer("silu_forward", "triton", *TIMES_ZERO), Settings("triton", compiler=False))
     assert report.portable is False
     assert [case.name for case in asked] == [case.name for case in EXERCISES["silu_forward"].cases]
 
@@ -132,9 +133,9 @@ def test_only_an_answer_with_such_lanes_pays(monkeypatch):
     monkeypatch.setattr(
         InProcess, "once", lambda self, *a, **more: filled.append(more["fill"]) or once(self, *a, **more)
     )
-    assert check_answer(answer("silu_forward", "triton"), "triton", compiler=False).passed
+    assert check_answer(answer("silu_forward", "triton"), Settings("triton", compiler=False)).passed
     assert set(filled) == {None}
-    report = check_answer(answer("silu_forward", "triton", LOAD, WITHOUT), "triton", compiler=False)
+    report = check_answer(answer("silu_forward", "triton", LOAD, WITHOUT), Settings("triton", compiler=False))
     assert report.passed
     assert set(filled) == {None, 0.0, math.inf, -math.inf, 1e4}
     assert filled.count(1e4) <= len(EXERCISES["silu_forward"].cases)

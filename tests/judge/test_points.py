@@ -18,6 +18,7 @@ from graded_kernels.autograder.judge.results.case_result import CaseResult, Fail
 from graded_kernels.autograder.judge.results.causes import ROUNDING, VALUES, causes
 from graded_kernels.autograder.judge.results.points import GROSS, MISSED, SHIPPED, WEIGHTS, points_of
 from graded_kernels.autograder.judge.results.sentences import SENTENCES
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.outcome import Trouble
 from graded_kernels.autograder.words.quality import Quality
@@ -32,7 +33,9 @@ def ids(wrong) -> str:
 
 @pytest.mark.parametrize("wrong", WRONG, ids=ids)
 def test_a_typical_wrong_answer_gets_the_points_agreed_on(wrong, worker):
-    report = check_answer(wrong.answer, wrong.backend, compiler=False, worker=worker if wrong.isolated else None)
+    report = check_answer(
+        wrong.answer, Settings(wrong.backend, compiler=False), worker=worker if wrong.isolated else None
+    )
     assert report.passed == (wrong.points == 100), str(report)
     assert abs(100 * report.score - wrong.points) <= WITHIN, (report.score, report.split, report.limit)
     assert points_of(report.to_dict()).score == report.score  # the data is all that it takes
@@ -92,7 +95,7 @@ BY_SEED = (  # whose points followed the random draws
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("wrong", BY_SEED, ids=ids)
 def test_a_score_does_not_follow_the_seed(wrong):
-    found = {check_answer(wrong.answer, wrong.backend, compiler=False, seed=seed).score for seed in range(12)}
+    found = {check_answer(wrong.answer, Settings(wrong.backend, seed=seed, compiler=False)).score for seed in range(12)}
     assert len(found) == 1, found
 
 
@@ -146,7 +149,7 @@ def reworded(monkeypatch):
     ids=ids,
 )
 def test_no_point_moves_with_a_sentence(wrong, reworded):
-    report = check_answer(wrong.answer, wrong.backend, compiler=False)
+    report = check_answer(wrong.answer, Settings(wrong.backend, compiler=False))
     assert row(wrong, report.score) in GUIDE.read_text(encoding="utf-8"), (report.score, report.causes)
 
 

@@ -13,6 +13,7 @@ from graded_kernels.autograder import EXERCISES, cli
 from graded_kernels.autograder.gpu.compiler import targets_of
 from graded_kernels.autograder.judge import cost
 from graded_kernels.autograder.judge.checking import check, check_answer
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.sandbox import probe
 from graded_kernels.autograder.words.quality import Quality, both, qualities
@@ -295,5 +296,5 @@ def test_unknown_conventions_are_refused():
 
 def test_an_answer_as_code_takes_the_same_options():
     answer = Answer("silu_forward", (Cell("mine", Path(__file__).read_text()),))
-    report = check_answer(answer, "torch", require=("correct",), conventions="pytorch")
+    report = check_answer(answer, Settings("torch", require=("correct",), conventions="pytorch"))
     assert (report.required, report.conventions) == ((Quality.CORRECT,), "pytorch")

@@ -11,6 +11,7 @@ from graded_kernels.autograder.judge.case_verdict import judge_case
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.redaction import redacted
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.runner import InProcess
@@ -23,7 +24,8 @@ def judged(name, function, case="ordinary values", earlier=None, **how):
     args = arguments(record.cases[number], number, 0)
     right = tuple(value.to(dtype) for value, dtype in zip(record.exact(args), record.dtypes(args), strict=True))
     runner = Unwatched(lambda *given: function(*given, *right))
-    return judge_case(Trial.of(record, record.cases[number], args, "torch", runner, earlier=earlier or {}, **how))
+    trial = Trial.of(record, record.cases[number], args, runner, Settings("torch"), earlier=earlier or {}, **how)
+    return judge_case(trial)
 
 
 def message(*args, **how):
@@ -191,7 +193,9 @@ def wrong_values():
                     continue
                 args = arguments(record.cases[number], number, 0)
                 runner = InProcess(load(answer(name, backend, old, new)), record.contract, backend)
-                result = judge_case(Trial.of(record, record.cases[number], args, backend, runner, earlier={})).result
+                result = judge_case(
+                    Trial.of(record, record.cases[number], args, runner, Settings(backend), earlier={})
+                ).result
                 if result.failure:
                     yield f"{name}: {why}", result
 

@@ -11,6 +11,7 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Witness
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.runner import InProcess
 
@@ -99,7 +100,7 @@ def test_the_sentence_names_the_value_and_the_remedy(name, found, sentence):
 )
 def test_isolated_a_strange_value_gets_a_sentence_too(value, worker):
     source = f"import torch\ndef silu_witness():\n    return {value}, {value}"
-    report = check_answer(Answer("silu_witness", (Cell("a", source),)), "torch", worker=worker)
+    report = check_answer(Answer("silu_witness", (Cell("a", source),)), Settings("torch"), worker=worker)
     assert not report.passed
     assert report.score == 0
     assert report.cases[0].message
@@ -118,7 +119,7 @@ def test_what_may_be_left_out_may_be_none(worker):
     namespace: dict = {}
     exec(NO_LENGTHS, namespace)
     here = check("attention_witness", namespace["attention_witness"])
-    apart = check_answer(Answer("attention_witness", (Cell("a", NO_LENGTHS),)), "torch", worker=worker)
+    apart = check_answer(Answer("attention_witness", (Cell("a", NO_LENGTHS),)), Settings("torch"), worker=worker)
     assert here.passed, (here.cases[0], apart.cases[0])
     assert apart.passed, (here.cases[0], apart.cases[0])
 
@@ -137,7 +138,7 @@ def test_a_batch_without_rows_convicts_and_one_with_a_token_does_not(rows, worke
     namespace: dict = {}
     exec(source, namespace)
     here = check("cross_entropy_witness", namespace["cross_entropy_witness"])
-    apart = check_answer(Answer("cross_entropy_witness", (Cell("a", source),)), "torch", worker=worker)
+    apart = check_answer(Answer("cross_entropy_witness", (Cell("a", source),)), Settings("torch"), worker=worker)
     for report in (here, apart):
         valid, right, convicts = report.cases
         assert (valid.status, right.status) == ("pass", "pass"), report
@@ -157,7 +158,7 @@ def test_empty_tensors_convict_nobody_else_or_are_refused(name):
 
 
 def statuses(record):
-    report = judge(record, "torch", InProcess(lambda: (VECTOR, VECTOR), record.contract, "torch"))
+    report = judge(record, InProcess(lambda: (VECTOR, VECTOR), record.contract, "torch"), Settings("torch"))
     return [case.status for case in report.cases]
 
 

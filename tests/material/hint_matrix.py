@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from answers import answer
 from broken import mutants
 from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer
 from mistakes import MISTAKES
 
@@ -28,7 +29,7 @@ def main(names: list[str]) -> None:
     for name, backend, why, wrong in mistakes():
         if names and name not in names:
             continue
-        report = check_answer(wrong, backend, compiler=False)
+        report = check_answer(wrong, Settings(backend, compiler=False))
         print(f"\n{name} ({backend}): {why}")
         if report.passed:
             print("    passes")

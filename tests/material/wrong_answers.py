@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from answers import ROOT, answer
 from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 
 GUIDE = ROOT / "course" / "GRADING.md"
@@ -397,7 +398,7 @@ def scores() -> Iterable[tuple[Wrong, float]]:
     with Worker() as worker:
         for wrong in WRONG:
             own = worker if wrong.isolated else None
-            yield wrong, check_answer(wrong.answer, wrong.backend, compiler=False, worker=own).score
+            yield wrong, check_answer(wrong.answer, Settings(wrong.backend, compiler=False), worker=own).score
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import pytest
 from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell, load
 from graded_kernels.autograder.runner.call.definitions import definitions_in
 
@@ -9,7 +10,7 @@ SOURCE = "import torch\n\ndef silu_forward(x):\n    v = x.float()\n    return (v
 
 
 def test_an_answer_that_is_code():
-    assert check_answer(Answer("silu_forward", (Cell("mine", SOURCE),)), "torch").passed
+    assert check_answer(Answer("silu_forward", (Cell("mine", SOURCE),)), Settings("torch")).passed
 
 
 @pytest.mark.parametrize(
@@ -25,23 +26,23 @@ def test_an_answer_that_is_code():
     ],
 )
 def test_code_that_is_no_answer_says_why(source, words):
-    report = check_answer(Answer("silu_forward", (Cell("mine", source),)), "torch")
+    report = check_answer(Answer("silu_forward", (Cell("mine", source),)), Settings("torch"))
     assert (report.passed, report.score) == (False, 0.0)
     assert words in report.summary
 
 
 def test_a_cell_that_fails_does_not_take_the_answer_with_it():
     cells = (Cell("notes", "1 / 0"), Cell("mine", SOURCE))
-    assert check_answer(Answer("silu_forward", cells), "torch").passed
+    assert check_answer(Answer("silu_forward", cells), Settings("torch")).passed
 
 
 def test_an_earlier_answer_that_is_refused_is_not_run_and_does_not_take_this_one_with_it():
     refused = Cell("torch", "from graded_kernels.solutions.silu import silu_forward\nhelper = silu_forward\n")
-    assert check_answer(Answer("silu_forward", (refused, Cell("mine", SOURCE))), "torch").passed
+    assert check_answer(Answer("silu_forward", (refused, Cell("mine", SOURCE))), Settings("torch")).passed
     needs = Answer("silu_forward", (refused, Cell("mine", "silu_forward = helper\n")))
-    assert "NameError" in check_answer(needs, "torch").summary
+    assert "NameError" in check_answer(needs, Settings("torch")).summary
     behind = Answer("silu_forward", (Cell("mine", SOURCE), refused), after=1)
-    assert "imports graded_kernels" in check_answer(behind, "torch").summary
+    assert "imports graded_kernels" in check_answer(behind, Settings("torch")).summary
 
 
 def test_an_answer_of_the_other_backend_is_not_taken_for_a_missing_one():

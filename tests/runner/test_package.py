@@ -6,6 +6,7 @@ import pytest
 from answers import FOLDERS, ROOT, regions
 from graded_kernels.autograder.judge.commands import answers as command
 from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import (
     Answer,
     AnswerError,
@@ -15,6 +16,7 @@ from graded_kernels.autograder.runner.call.answer import (
     read_file,
 )
 from graded_kernels.autograder.runner.call.package import Module, absolute, collect
+from graded_kernels.autograder.runner.sandbox import Limits
 from graded_kernels.autograder.runner.sandbox.sources import Sources
 
 
@@ -145,8 +147,8 @@ def silu_forward(x):
 
 
 def report_of(path, root, exercise, worker, **how):
-    wanted = command.Wanted(EXERCISES[exercise], read_file(path, exercise, root), "triton")
-    return command.report_on(wanted, False, {}, 0, how, worker)
+    wanted = command.Wanted(EXERCISES[exercise], read_file(path, exercise, root), Settings("triton", **how))
+    return command.report_on(wanted, Limits(), worker)
 
 
 @pytest.mark.exhaustive

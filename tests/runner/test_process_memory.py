@@ -11,6 +11,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.cost import _among_others, judge_process
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.contract import as_tuple
@@ -189,7 +190,7 @@ def test_one_matrix_of_scores_is_too_much(name):
     space = {}
     exec(ALL_SCORES[name], space)
     cases = tuple(case for case in record.cases if case.name == "300 queries, 700 keys")
-    report = judge(replace(record, cases=cases), "torch", InProcess(space[name], record.contract, "torch"))
+    report = judge(replace(record, cases=cases), InProcess(space[name], record.contract, "torch"), Settings("torch"))
     assert {c.name: c.status for c in report.cases} == {cases[0].name: "pass", MEMORY: "fail"}, str(report)
 
 

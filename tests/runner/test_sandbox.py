@@ -9,6 +9,7 @@ import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.report.report import Report
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner import sandbox
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
@@ -106,7 +107,7 @@ def axpy(a, x, y):
 
 def test_a_kernel_takes_tensors_in_a_tuple(worker):
     with isolated(TUPLE, worker, "axpy", "triton") as runner:
-        report = Report.of(judge(EXERCISES["axpy"], "triton", runner, require=("correct",)))
+        report = Report.of(judge(EXERCISES["axpy"], runner, Settings("triton", require=("correct",))))
     assert report.correct, str(report)
     assert report.efficient, str(report)
     shown = str(report)
@@ -116,7 +117,7 @@ def test_a_kernel_takes_tensors_in_a_tuple(worker):
 def test_what_the_emulator_cannot_run_is_not_called_wrong(worker):
     assembly = 'tl.inline_asm_elementwise("add.f32 $0, $1, $2;", "=f,f,f", [a * x, y], tl.float32, True, 1)'
     with isolated(TUPLE.replace("a * x + y", assembly), worker, "axpy", "triton") as runner:
-        report = Report.of(judge(EXERCISES["axpy"], "triton", runner))
+        report = Report.of(judge(EXERCISES["axpy"], runner, Settings("triton")))
     assert not report.passed, str(report)
     assert report.score == 0, str(report)
     assert report.correct is None, str(report)
@@ -128,7 +129,7 @@ def test_a_wild_bug_is_named_through_the_wall(worker):
     source = f"import torch\n\n\n{inspect.getsource(wild.silu_backward_divide_back)}"
     source += "\n\nsilu_backward = silu_backward_divide_back\n"
     with isolated(source, worker, "silu_backward") as runner:
-        report = judge(EXERCISES["silu_backward"], "torch", runner)
+        report = judge(EXERCISES["silu_backward"], runner, Settings("torch"))
     assert not report.passed
     assert "candle" in report.fingerprint
 

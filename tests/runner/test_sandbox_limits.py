@@ -10,6 +10,7 @@ import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.sandbox import Budget, Isolated, Limits, Worker, probe
@@ -164,7 +165,7 @@ def of_three_cells(line: str) -> Answer:
 def test_a_cell_that_sleeps_in_every_process_is_named_when_it_is_enough(worker):
     """Each time it sleeps for less than the limit. The report says which cell it is, and that no time-out decided."""
     limits = Limits(seconds=60.0, idle=1.0, **PATIENT)
-    report = check_answer(of_three_cells("time.sleep(0.7)"), "torch", worker=worker, limits=limits)
+    report = check_answer(of_three_cells("time.sleep(0.7)"), Settings("torch"), worker=worker, limits=limits)
     reason = "Loading `second` slept or waited for more than 1 s, in all processes that load it together. "
     assert report.stopped_in["cell"] == "second"
     assert report.stopped_in["reason"].startswith(reason)
@@ -177,7 +178,7 @@ def test_a_cell_that_computes_is_not_idle(worker):
     """Nor is one that sleeps for less, in each of the processes that a check takes."""
     limits = Limits(seconds=60.0, idle=0.7, **PATIENT)
     for line in (compute("0.8").replace("\n    ", "\n").strip(), "time.sleep(0.1)"):
-        assert check_answer(of_three_cells(line), "torch", worker=worker, limits=limits).passed, line
+        assert check_answer(of_three_cells(line), Settings("torch"), worker=worker, limits=limits).passed, line
 
 
 def test_cells_after_the_answer_may_hold_what_it_calls(worker):

@@ -9,6 +9,7 @@ import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.examination import Call
@@ -153,9 +154,9 @@ def test_the_record_is_made_before_the_numbers_are_there(worker):
 )
 def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
     ours, record = answer(exercise, backend), EXERCISES[exercise]
-    here = judge(record, backend, InProcess(load(ours), record.contract, backend), compiler=False)
+    here = judge(record, InProcess(load(ours), record.contract, backend), Settings(backend, compiler=False))
     with Isolated(ours, record.contract, backend, worker=worker) as runner:
-        there = judge(record, backend, runner, compiler=False)
+        there = judge(record, runner, Settings(backend, compiler=False))
     assert here.passed
     for field in dataclasses.fields(here):
         one, other = getattr(here, field.name), getattr(there, field.name)
@@ -177,7 +178,7 @@ def test_what_is_right_for_a_case_is_worked_out_once(worker):
     record = dataclasses.replace(SILU, cases=SILU.cases[:1], oracle=oracle)
     code = answer("silu_forward", "torch")
     with Isolated(code, record.contract, "torch", worker=worker) as runner:
-        assert judge(record, "torch", runner).passed
+        assert judge(record, runner, Settings("torch")).passed
     mine = arguments(record.cases[0], 0, 0)[0].double()
     assert sum(x.equal(mine) for x in given) == 1
 
@@ -199,7 +200,7 @@ def test_the_seed_does_not_enter_the_process_of_an_answer(name, backend, worker,
     record = EXERCISES[name]
     record = dataclasses.replace(record, cases=record.cases[:2])
     with Isolated(answer(name, backend), record.contract, backend, worker=worker) as runner:
-        assert judge(record, backend, runner, seed=seed, compiler=False).passed
+        assert judge(record, runner, Settings(backend, seed=seed, compiler=False)).passed
     assert jobs
     assert not any(str(seed) in job for job in jobs)
 
@@ -213,7 +214,7 @@ def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
     text = f"def silu_forward(x):\n    y = x * x.sigmoid()\n    return y if float(x[0]) in {known} else 1.01 * y\n"
     code = Answer("silu_forward", (Cell("cell", text),))
     with Isolated(code, record.contract, "torch", worker=worker) as runner:
-        report = judge(record, "torch", runner)
+        report = judge(record, runner, Settings("torch"))
     assert [case.status for case in report.cases] == ["fail", "fail", "fail"]
     assert all("on other random numbers of the same shape" in case.message for case in report.cases)
 
@@ -278,6 +279,6 @@ def test_where_memory_is_judged_there_is_none_beside_tensors(convert, worker):
     to_numpy = f"h, w, y = (({convert}).astype(int if t is labels else float) for t in (hidden, weight, labels))"
     code = Answer(record.name, (Cell("cell", NUMPY.format(to_numpy=to_numpy, back=BACK)),))
     with Isolated(code, record.contract, "torch", worker=worker) as runner:
-        report = judge(record, "torch", runner)
+        report = judge(record, runner, Settings("torch"))
     assert not report.passed
     assert "memory that is not a tensor's" in report.summary

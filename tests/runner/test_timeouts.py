@@ -9,6 +9,7 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.examination import Examined, Facts
 from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble
@@ -49,7 +50,9 @@ class LateAgain(Examined):
 def report_of(exercise: str, backend: str, case: int, **how):
     record = EXERCISES[exercise]
     return judge(
-        record, backend, OutOfTime(load(answer(exercise, backend)), record, backend, case, **how), compiler=False
+        record,
+        OutOfTime(load(answer(exercise, backend)), record, backend, case, **how),
+        Settings(backend, compiler=False),
     )
 
 

@@ -7,14 +7,15 @@ import secrets
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ...words import UsageError
 
 if TYPE_CHECKING:
-    from ...runner import Answer, Worker
+    from ...runner import Answer, Limits, Worker
     from ..records.record import Exercise, Witness
     from ..report.report import Report
+    from ..settings import Settings
 
 
 @dataclass(frozen=True)
@@ -23,15 +24,32 @@ class Wanted:
 
     record: "Exercise | Witness"
     answer: "Answer"
-    backend: str
+    settings: "Settings"
 
 
-def how_of(options: argparse.Namespace) -> tuple[dict[str, Any], int | None, dict[str, Any]]:
-    """The limits, the seed and the other options of a check, as `report_on` takes them."""
+def limits_of(options: argparse.Namespace) -> "Limits":
+    """What an answer may take, as the command has it."""
+    from ...runner import Limits
+
     limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
+    return Limits(**{name: value for name, value in limits.items() if value})
+
+
+def settings_of(options: argparse.Namespace, backend: str) -> "Settings":
+    """What the command has. Without a seed a worker's inputs are new for every file, so that no answer knows them, and
+    the report says which seed makes them again. In this process, where somebody looks for a mistake, they are always
+    the same.
+    """
+    from ..settings import Settings
+
+    unknown = 0 if options.in_process else secrets.randbits(31)
     chosen = {"require": options.only, "targets": options.targets}
-    how = {"conventions": options.conventions} | {name: value for name, value in chosen.items() if value}
-    return {name: value for name, value in limits.items() if value}, options.seed, how
+    return Settings(
+        backend,
+        unknown if options.seed is None else options.seed,
+        conventions=options.conventions,
+        **{name: value for name, value in chosen.items() if value},
+    )
 
 
 def record_of(options: argparse.Namespace) -> "Exercise | Witness":
@@ -78,7 +96,7 @@ def wanted_of(file: Path, record: "Exercise | Witness", options: argparse.Namesp
         raise UsageError(str(error)) from None
     if not re.search(rf"\b{record.name}\b", answer.text):
         raise UsageError(f"{file} defines no function {record.name}; name the function like the exercise")
-    return Wanted(record, answer, backend)
+    return Wanted(record, answer, settings_of(options, backend))
 
 
 def likely_backend(backends: tuple[str, ...], answer: "Answer") -> str:
@@ -96,33 +114,21 @@ def likely_backend(backends: tuple[str, ...], answer: "Answer") -> str:
     return backend
 
 
-def report_on(
-    wanted: Wanted,
-    in_process: bool,
-    limits: dict[str, Any],
-    seed: int | None,
-    how: dict[str, Any],
-    worker: "Worker | None" = None,
-) -> "Report":
-    """The report on an answer that runs in a worker of its own, or in this process where that is asked for.
-
-    limits: arguments of `Limits` that differ from its defaults; they hold in a worker only. Without a seed the worker's
-    inputs are new at every run, so that no answer knows them, and the report says which seed makes them again. In this
-    process, where somebody looks for a mistake, they are always the same. how: other options of `judge`. worker: a
-    started one to use.
+def report_on(wanted: Wanted, limits: "Limits", worker: "Worker | None") -> "Report":
+    """The report on an answer that runs in the worker, within the limits; in this process where there is none.
 
     Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
-    from ...runner import Isolated, Limits, SandboxError
+    from ...runner import Isolated, SandboxError
     from ..judge import judge
     from ..report.report import Report
 
-    if in_process:
-        return report_on_here(wanted, how | {"seed": seed or 0})
-    record, backend = wanted.record, wanted.backend
+    if worker is None:
+        return report_on_here(wanted)
+    record, settings = wanted.record, wanted.settings
     try:
-        with Isolated(wanted.answer, record.contract, backend, worker=worker, limits=Limits(**limits)) as runner:
-            found = judge(record, backend, runner, seed=secrets.randbits(31) if seed is None else seed, **how)
+        with Isolated(wanted.answer, record.contract, settings.backend, worker=worker, limits=limits) as runner:
+            found = judge(record, runner, settings)
     except SandboxError as reason:
         raise not_isolated(reason) from None
     if runner.printed:
@@ -130,7 +136,7 @@ def report_on(
     return Report.of(found)
 
 
-def report_on_here(wanted: Wanted, how: dict[str, Any]) -> "Report":
+def report_on_here(wanted: Wanted) -> "Report":
     """The report on an answer that is called in this process, where its code may end the process."""
     from ...runner import Trouble, Unloadable
     from ..checking import check_answer
@@ -138,10 +144,10 @@ def report_on_here(wanted: Wanted, how: dict[str, Any]) -> "Report":
     from ..report.report import Report
 
     try:
-        return check_answer(wanted.answer, wanted.backend, record=wanted.record, **how)
+        return check_answer(wanted.answer, wanted.settings, record=wanted.record)
     except SystemExit as end:
         said = f"The code ended the process with exit({end.code}). Remove that: the check has to go on."
-        return Report.of(judge(wanted.record, wanted.backend, Unloadable(Trouble("unloadable", said)), **how))
+        return Report.of(judge(wanted.record, Unloadable(Trouble("unloadable", said)), wanted.settings))
 
 
 def keep_stdout() -> TextIO:

@@ -1,5 +1,5 @@
 """``graded-kernels check``: its options, and answers in files, each isolated or, where that is asked for, called in
-this process. A function that is named as ``package.module:function`` is `cli`'s.
+this process; or a function that is named as ``package.module:function``.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ...words import NOT_PASSED, PASSED, Commands, UsageError, new_file, quality_names
-from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
+from .answers import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
     from ..report.report import Report
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _FUNCTION = re.compile(r"[^:]+:[A-Za-z_][\w.]*")
 
 
-def add_to(commands: Commands) -> argparse.ArgumentParser:
-    """Adds the command; returns its parser."""
+def add_to(commands: Commands) -> None:
+    """Adds the command."""
     check = commands.add_parser("check", help="check answers; exit 0: passed, 1: not passed, 2: wrong usage")
     check.add_argument("exercise", metavar="EXERCISE", help="a name that `graded-kernels list` shows")
     check.add_argument(
@@ -56,7 +56,7 @@ def add_to(commands: Commands) -> argparse.ArgumentParser:
     check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
-    return check
+    check.set_defaults(run=main)
 
 
 def jobs(text: str) -> int:
@@ -97,7 +97,9 @@ def named_function(files: list[Path]) -> str | None:
 
 
 def main(options: argparse.Namespace) -> int:
-    """Checks one file or several; returns the exit status. Raises UsageError."""
+    """Checks one file or several, or a function; returns the exit status. Raises UsageError."""
+    if named := named_function(options.files):
+        return check_function(options, named)
     missing = [file for file in options.files if not file.is_file()]
     if missing:
         raise UsageError(f"there is no file {missing[0]}")
@@ -113,8 +115,20 @@ def main(options: argparse.Namespace) -> int:
     with contextlib.nullcontext() if options.in_process else started(options.record) as worker:
         wanted = wanted_of(options.files[0], record_of(options), options)
         stdout = keep_stdout()
-        report = report_on(wanted, options.in_process, *how_of(options), worker)
+        report = report_on(wanted, limits_of(options), worker)
     return show(options, report, stdout)
+
+
+def check_function(options: argparse.Namespace, named: str) -> int:
+    """Checks a function in this process. Raises UsageError where ``named`` does not lead to one."""
+    record, stdout = record_of(options), keep_stdout()
+    from ..settings import Settings
+    from .function import report_on
+
+    backend = "triton" if "triton" in record.backends else "torch"
+    only = options.only or ["correct"]
+    settings = Settings(backend, options.seed or 0, compiler=False, require=only, conventions=options.conventions)
+    return show(options, report_on(record, named, settings, options.root), stdout)
 
 
 def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:

@@ -21,6 +21,7 @@ from ...runner import Function
 from ...words import UsageError
 from ..judge import judge
 from ..report.report import Report
+from ..settings import Settings
 
 if TYPE_CHECKING:
     from ..records.record import Exercise, Witness
@@ -82,24 +83,18 @@ def _imported(place: str, root: Path | None) -> Any:
 def report_on(
     record: "Exercise | Witness",
     text: str,
-    seed: int,
-    conventions: str,
-    require: list[str] | None,
+    settings: Settings,
     root: Path | None = None,
 ) -> Report:
-    """The report on the function that ``text`` names. require: as `check.check` has it, and "correct" where it is left
-    out. root: as `found` has it. Raises UsageError.
-    """
+    """The report on the function that ``text`` names. root: as `found` has it. Raises UsageError."""
 
     def refuse(why: str) -> NoReturn:
         raise NotImplementedError(why)
 
     simulated = not torch.cuda.is_available()
-    backend = "triton" if "triton" in record.backends else "torch"
     with shimmed(refuse) if simulated else contextlib.nullcontext():
-        runner = Function(found(text, root), record.contract, backend, simulated)
-        decides = require or ["correct"]
-        report = judge(record, backend, runner, seed=seed, compiler=False, require=decides, conventions=conventions)
+        runner = Function(found(text, root), record.contract, settings.backend, simulated)
+        report = judge(record, runner, settings)
     if simulated:
         report.environment["device"] = "cpu"
     return Report.of(report)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ...words import NOT_PASSED, PASSED, USAGE, UsageError, visible
-from .answers import how_of, keep_stdout, record_of, report_on, started, wanted_of
+from .answers import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
     from ...runner import Worker
@@ -89,7 +89,7 @@ def _checked(file: Path, record: "Exercise | Witness", options: argparse.Namespa
         wanted = wanted_of(file, record, options)
     except UsageError as problem:
         return Checked(file, None, str(problem))
-    return Checked(file, report_on(wanted, options.in_process, *how_of(options), worker))
+    return Checked(file, report_on(wanted, limits_of(options), worker))
 
 
 def data(exercise: str, found: list[Checked]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ..judge import UNREACHED, counts_as_right, judge
 from ..report.report import Report
 from ..results.case_result import CaseResult
 from ..results.data import ReportData
+from ..settings import Settings
 from ..trial import arguments as case_arguments
 from .errors import CompareError
 from .example import Example
@@ -78,11 +79,11 @@ def compare(
     the share of these families; 0 where it does not compute in a way that is asked for. Raises CompareError, and
     CandidateError where the candidate is the reason.
     """
-    how = How(seed, isolated, simulated, worker, limits, gradients)
+    how = How(Settings("triton", seed, compiler, require=require), isolated, simulated, worker, limits, gradients)
     without = tuple(without)
     lines = Lines(reference, candidate, arguments, like, without, how)
     kinds = KINDS if any_method else kinds_of(computes)
-    return judged(reference, candidate, arguments, like, how, lines, without, compiler, require, kinds)
+    return judged(reference, candidate, arguments, like, how, lines, without, kinds)
 
 
 def judged(
@@ -93,26 +94,25 @@ def judged(
     how: How,
     lines: Lines | JobLines,
     without: Iterable[str],
-    compiler: bool,
-    require: Iterable[str],
     kinds: tuple[Kind, ...],
 ) -> Report:
     """What `compare` returns. lines: those that make a call again. kinds: of method that pass."""
+    seed = how.settings.seed
     with pair_of(reference, candidate, arguments, like, how) as both:
         made, refused = _made(both.known, both.example, tuple(without), both.gradients)
         record = record_of(both.known, made, both.gradients, both.tried.name)
         shown = "unknown" not in kinds
         with contextlib.closing(both.tried.runner(record.contract, record.above, shown)) as runner:
-            record, left_out = _without_refusals(record, made, runner, how.seed)
-            wanted = compiler and both.tried.launches
+            record, left_out = _without_refusals(record, made, runner, seed)
+            settings = replace(how.settings, compiler=how.settings.compiler and both.tried.launches)
             with Progress(both.tried.name) as progress:
-                found = judge(record, "triton", runner, seed=how.seed, compiler=wanted, require=require, at=progress.at)
+                found = judge(record, runner, settings, progress.at)
             seen = runner.methods if isinstance(runner, ByFamily) else []
     method = worst([both.tried.method, *seen])
     numbers = {case.name: number for number, case in enumerate(record.cases)}
     outputs = (*record.contract.outputs, *record.contract.writes)
     told = tuple(
-        replace(case, hint=what, repeat=lines.of(case, how.seed * SEEDS + numbers[case.name], outputs))
+        replace(case, hint=what, repeat=lines.of(case, seed * SEEDS + numbers[case.name], outputs))
         if case.status in ("fail", "error") and (what := _what(record, numbers, case))
         else case
         for case in found.cases
@@ -170,7 +170,7 @@ def reproduce(
     family, number: as the report names them. The rest as `compare` has it. Raises CompareError, and RuntimeError with
     what the candidate raised.
     """
-    how = How(number // SEEDS, isolated, simulated, None, LIMITS, gradients)
+    how = How(Settings("triton", number // SEEDS), isolated, simulated, None, LIMITS, gradients)
     with pair_of(reference, candidate, arguments, like, how) as both:
         one = _family(both.known, both.example, family, tuple(without), both.gradients)
         record = record_of(both.known, [one], both.gradients, both.tried.name)

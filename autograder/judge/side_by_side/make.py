@@ -17,6 +17,7 @@ from ...runner import SandboxError, Trouble, linux
 from ...words import UsageError
 from ..commands.answers import keep_stdout
 from ..results.causes import Cause
+from ..settings import Settings
 from ..verdicts.make import shared_worker
 from .code import Code
 from .comparison import LIMITS, judged, kinds_of, reproduce
@@ -37,12 +38,12 @@ def verdict(job: Job) -> dict[str, Any]:
     try:
         with _named(job) as (reference, candidate, arguments):
             worker = shared_worker("", isolated=False) if job.isolated else None
-            how = How(job.seed, job.isolated, None, worker, LIMITS, _gradients(job))
-            lines = JobLines(job.table, job.id, job.isolated)
-            options = job.options
+            lines, options = JobLines(job.table, job.id, job.isolated), job.options
+            settings = Settings("triton", job.seed, options.compiler, require=options.only)
+            how = How(settings, job.isolated, None, worker, LIMITS, _gradients(job))
             report = judged(
                 *(reference, candidate, arguments, job.like, how, lines),
-                *(options.without, options.compiler, options.only),
+                options.without,
                 KINDS if options.any_method else kinds_of(options.computes),
             )
     except CandidateError as error:

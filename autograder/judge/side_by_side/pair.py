@@ -11,6 +11,7 @@ from ...gpu import shimmed
 from ...runner import Limits, Worker, callee_of, few_lines
 from ..records.record import Exercise
 from ..records.table import EXERCISES
+from ..settings import Settings
 from ..trial import arguments as case_arguments
 from .candidate import Candidate, candidate_of
 from .code import Code
@@ -23,9 +24,9 @@ from .sides import sides_of
 
 @dataclass(frozen=True)
 class How:
-    """The options of `compare` that say how both are called."""
+    """The options of `compare` that say how both are called, and judged."""
 
-    seed: int
+    settings: Settings
     isolated: bool
     simulated: bool | None
     worker: Worker | None
@@ -50,20 +51,20 @@ class Both:
 def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, how: How) -> Iterator[Both]:
     """Both sides, each as `compare` takes it, called on the example. Raises CompareError."""
     isolated = how.isolated or isinstance(candidate, Code)
-    gpu = how.simulated
+    gpu, seed = how.simulated, how.settings.seed
     if gpu is None:
         gpu = (isinstance(reference, str) or isinstance(candidate, str | Code)) and not torch.cuda.is_available()
     with contextlib.ExitStack() as stack:
         stack.enter_context(few_lines())
         if gpu:
             stack.enter_context(shimmed(_refuse))
-        sides = sides_of(reference, candidate, arguments, like, how.seed, isolated)
+        sides = sides_of(reference, candidate, arguments, like, seed, isolated)
         example = example_for(sides.arguments, like)
-        known = reference_of(sides.reference, example, how.seed)
+        known = reference_of(sides.reference, example, seed)
         tried: Candidate | IsolatedCandidate
         if isolated:
             worker = how.worker or stack.enter_context(Worker())
-            tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, how.seed, example.keywords)
+            tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, seed, example.keywords)
         else:
             given = callee_of(sides.candidate, "candidate", example.keywords, len(known.given))
             tried = candidate_of(given, known, gpu)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...runner import Budget, SandboxError, Worker, no_garbage, require
 from ..checking import check_answer
+from ..settings import Settings
 from .job import Job
 from .verdict import LATE, LOST, Verdict
 
@@ -36,8 +37,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     spent, compiling, forking = notebook.spent, worker.compiler.spent, worker.spent
     report = check_answer(
         job.answer,
-        job.backend,
-        seed=job.seed,
+        Settings(job.backend, job.seed),
         worker=worker,
         limits=job.limits,
         notebook=notebook,

@@ -17,6 +17,7 @@ from pathlib import Path
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Witness
+from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Examined
 from graded_kernels.autograder.runner.sandbox import Isolated, Limits, Worker, probe
@@ -58,7 +59,7 @@ def grade(submission: Submission, worker: Worker, scene: Scene, cases: tuple[str
     begin = time.monotonic()
     with Isolated(answer, record.contract, submission.backend, limits=limits, worker=worker) as runner:
         heard = _Listener(runner)
-        report = judge(record, submission.backend, heard)
+        report = judge(record, heard, Settings(submission.backend))
     seconds = time.monotonic() - begin
     outcome = "full" if report.passed else "less" if report.score else "nothing"
     first = next((c for c in report.cases if c.status not in ("pass", "not-run")), None)

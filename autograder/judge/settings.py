@@ -1,0 +1,41 @@
+"""How an answer is judged, as one value: whoever reads a command line, a notebook's call or a job makes it, once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..gpu import DEFAULT, Target, targets_of
+from ..words import Quality, qualities
+
+CONVENTIONS = ("course", "pytorch")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """backend: ``"torch"`` or ``"triton"``. seed: of the random inputs. compiler: whether a Triton answer that is right
+    so far is compiled, too, for the GPUs that ``targets`` names (`gpu.targets_of`). require: the qualities that decide.
+    conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own choice for right as well.
+    """
+
+    backend: str
+    seed: int = 0
+    compiler: bool = True
+    targets: str | Iterable[str] = DEFAULT
+    require: Iterable[str] = tuple(Quality)
+    conventions: str = "course"
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for an unknown quality, GPU or convention."""
+        if self.conventions not in CONVENTIONS:
+            raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {self.conventions!r}")
+        object.__setattr__(self, "require", qualities(self.require))
+        object.__setattr__(self, "targets", tuple(target.name for target in targets_of(self.targets)))
+
+    @property
+    def required(self) -> tuple[Quality, ...]:
+        """What ``require`` names."""
+        return qualities(self.require)
+
+    @property
+    def gpus(self) -> tuple[Target, ...]:
+        """What ``targets`` names."""
+        return targets_of(self.targets)
