@@ -89,6 +89,11 @@ def pytest_sessionfinish(session):
         session.config.cache.set(_kept_as(session.config), dict(_seconds))
 
 
+def pytest_terminal_summary(terminalreporter):
+    """The test processes have ended by then, and with them what they started."""
+    terminalreporter.write_line(f"processor time: {sum(os.times()[:4]):.0f} s, of all processes together")
+
+
 def _kept_as(config) -> str:
     return f"seconds/{config.option.markexpr or 'all'}"
 
