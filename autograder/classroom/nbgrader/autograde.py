@@ -24,6 +24,7 @@ from traitlets import Float, List, Unicode
 
 from ...runner import SandboxError, close_to_others
 from . import disk, interrupt, lock, other_files, points
+from .borrowed import destination, is_first_pass
 from .by_hand import Seen, seen_in
 from .class_seed import ClassSecretError
 from .generate import GenerateAssignment
@@ -50,7 +51,7 @@ class ReadByUs(BaseConverter):
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         """Copies the other files of the submission, less what must not be read."""
-        to = self._format_dest(assignment_id, student_id)
+        to = destination(self, assignment_id, student_id)
         for file in other_files.files(self.submission.folder, self.submission.left_out, self.coursedir.ignore):
             path = os.path.join(to, os.path.relpath(file, self.submission.folder))
             os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -197,7 +198,7 @@ class Autograde(converters.Autograde, ReadByUs):
 
     def notebook_at(self, path: str) -> NotebookNode:
         """First the one that was rebuilt, then what the first pass made of it."""
-        if not self._sanitizing:
+        if not is_first_pass(self):
             graded: NotebookNode = nbformat.read(path, as_version=4)
             graded.metadata.get(RECORD, {}).pop(BEGUN, None)
             return graded

@@ -10,6 +10,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from nbgrader.utils import is_grade, is_locked, is_solution, is_task
 
+from .borrowed import destination
 from .rebuild import grade_id
 
 
@@ -43,7 +44,7 @@ class GenerateAssignment(converters.GenerateAssignment):
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         """Whether to convert the assignment. Where something was released it is copied before it may be removed."""
-        place = Path(self.coursedir.root, self._format_dest(assignment_id, student_id))
+        place = Path(self.coursedir.root, destination(self, assignment_id, student_id))
         if place.is_dir():
             self._released[place] = Path(shutil.copytree(place, self._copies / assignment_id, symlinks=True))
         return bool(super().init_destination(assignment_id, student_id))

@@ -30,12 +30,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch._decomp import decomposition_table
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map
 
 from ...gpu import MOVE, POINTWISE, VIEW, lazily
 from ...runner import Args, as_tuple, parts_of
+from ..borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_leaves, tree_map
 from .record import Floors, Tolerance
 
 SEEDS = 16
@@ -298,9 +296,9 @@ class _Kind(NamedTuple):
 
 @cache
 def _kind(func: Any) -> _Kind:
-    name = func._schema.name.partition("::")[2]
-    steps = MOMENTS.get(name) or (decomposition_table.get(func) if _has_steps(name) else None)
-    copies = func._schema.is_mutable or func.is_view or name in COPIES
+    name = schema(func).name.partition("::")[2]
+    steps = MOMENTS.get(name) or (decomposition(func) if _has_steps(name) else None)
+    copies = schema(func).is_mutable or func.is_view or name in COPIES
     return _Kind(name, _not_in_place(func, name), steps, func.is_view, copies)
 
 
@@ -309,7 +307,7 @@ def _not_in_place(func: Any, name: str) -> Any:
     base = name[:-1]
     if name[-1:] != "_" or base not in (POINTWISE | MODELLED) - COPIES - VIEW - MOVE:
         return None
-    return getattr(getattr(torch.ops.aten, base, None), func._overloadname, None)
+    return getattr(getattr(torch.ops.aten, base, None), overload_name(func), None)
 
 
 def _is_narrow(value: Tensor) -> bool:

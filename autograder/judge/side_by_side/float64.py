@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...gpu import lazily
 from ...runner import callee, dtype_name
+from ..borrowed import TorchDispatchMode
 
 HALVES = (torch.float16, torch.bfloat16)
 _OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference's own code

@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from torch.utils._python_dispatch import TorchDispatchMode
-
 from ...gpu import ALLOCATE, FILL, MOVE, VIEW, base, lazily
 from ...runner import tensors_of
+from ..borrowed import TorchDispatchMode, schema
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
 MEMORY = ALLOCATE | FILL | MOVE | VIEW  # and what else moves numbers, or reads them, without computing
@@ -31,7 +30,7 @@ class Operators(TorchDispatchMode):
         return True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = named(func._schema.name)
+        name = named(schema(func).name)
         if name not in MEMORY:
             given = tensors_of((*args, *(kwargs or {}).values()))
             self.elements[name] += max((tensor.numel() for tensor in given), default=0)

@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import _disable_current_modes
 
 from ...runner import (
     Args,
@@ -22,6 +21,7 @@ from ...runner import (
     parts_of,
     tensors_of,
 )
+from ..borrowed import unwatched
 from .drawing import varied
 from .errors import CompareError
 from .float64 import Widened, in_float64
@@ -69,17 +69,14 @@ class Reference:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Inside, no simulated GPU watches its operators, which takes ten times as long; where it needs none."""
-        with contextlib.ExitStack() as stack:
-            if self.needs_no_gpu:
-                stack.enter_context(_disable_current_modes())
-                stack.enter_context(torch._C.DisableTorchFunction())
+        with unwatched() if self.needs_no_gpu else contextlib.nullcontext():
             yield
 
     @cached_property
     def needs_no_gpu(self) -> bool:
         """Whether it runs where there is none: it names no device."""
         try:
-            with _disable_current_modes(), torch._C.DisableTorchFunction():
+            with unwatched():
                 self._called(self.arguments)
         except (RuntimeError, AssertionError):  # as PyTorch without CUDA says it
             return False

@@ -9,12 +9,11 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 import torch
-from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime.interpreter import GridExecutor
 
 from ...gpu import ALLOCATE, FILL, MOVE, VIEW, base, lazily
+from .borrowed import TorchDispatchMode, forward_mode, schema
 from .callers import composed
 from .contract import Args, tensors_of
 from .machine import Machine
@@ -95,7 +94,7 @@ class Watch(TorchDispatchMode):
 
     def _check_torch(self, name: str, args: Args) -> None:
         computes = base(name) not in ALLOCATE | FILL | MOVE | VIEW  # what only moves numbers has no formula
-        if "autograd" in self.refused and computes and (_dual() or any(_recorded(a) for a in tensors_of(args))):
+        if "autograd" in self.refused and computes and (forward_mode() or any(_recorded(a) for a in tensors_of(args))):
             self._refuse(
                 f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
                 "The derivative is the exercise: write its formula, on the tensors as they come."
@@ -126,13 +125,9 @@ class Watch(TorchDispatchMode):
 
 def _names(func: Any) -> tuple[str, str, str]:
     """``aten::add_``, ``add_`` and ``add``."""
-    full = func._schema.name
+    full = schema(func).name
     name = full.split("::")[-1]
     return full, name, base(name)
-
-
-def _dual() -> bool:
-    return forward_ad._current_level >= 0
 
 
 def _recorded(argument: torch.Tensor) -> bool:

@@ -4,6 +4,8 @@ import weakref
 
 import torch
 
+from .borrowed import address_of
+
 
 class Peak:
     """Counts the bytes of every storage it is shown, from then until PyTorch frees it. ``most`` is the high-water mark.
@@ -29,7 +31,7 @@ class Peak:
 
     def _watch(self, tensor: torch.Tensor, nbytes: int) -> None:
         storage = tensor.untyped_storage()
-        key = storage._cdata
+        key = address_of(storage)
         if key in self._known:
             return
         self._known[key] = weakref.finalize(storage, self._free, key, nbytes)

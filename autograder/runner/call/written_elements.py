@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ...gpu import base
+from .borrowed import schema
 from .contract import Args
 
 _BY_MASK = frozenset({"masked_fill", "masked_scatter"})
@@ -30,16 +31,16 @@ class Written:
 
     def note(self, func: Any, args: Args, kwargs: dict[str, Any]) -> None:
         """Notes that ``func`` ran: what it changed in place, or filled as ``out``, is written."""
-        if not func._schema.is_mutable:
+        if not schema(func).is_mutable:
             return
-        arguments = func._schema.arguments
+        arguments = schema(func).arguments
         given = {a.name: value for a, value in zip(arguments, args, strict=False)} | kwargs
         for argument in arguments:
             target = given.get(argument.name)
             changed = argument.alias_info is not None and argument.alias_info.is_write
             flags = self._of(target) if changed and isinstance(target, torch.Tensor) else None
             if flags is not None:
-                _mark(flags, base(func._schema.name), given)
+                _mark(flags, base(schema(func).name), given)
 
     def elements(self, tensor: torch.Tensor) -> np.ndarray | None:
         """A flag for each element of ``tensor``, or None where its memory is not known."""

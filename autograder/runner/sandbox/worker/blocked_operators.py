@@ -15,6 +15,7 @@ import torch
 
 from ....gpu import base, is_permitted
 from ...call.answer import OperatorRefused
+from ...call.borrowed import core, has_kernel, operators_with, replaced_kernels, without_graph_optimizer
 
 # Where an operator can have kernels that compute on the CPU: any of them can be asked for by name.
 _LEAVES = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
@@ -34,7 +35,7 @@ class Overrides:
     """Kernels replaced in the dispatcher, until `open` restores them, or for good after `keep`."""
 
     def __init__(self) -> None:
-        self._libraries: dict[str, Any] = {}  # PyTorch has no public name for their type
+        self._libraries: dict[str, Any] = {}
 
     def refuse(self, key: str, name: str, why: str) -> None:
         """The kernel of operator ``name`` (``aten::add.Tensor``) under this dispatch key raises OperatorRefused."""
@@ -51,7 +52,7 @@ class Overrides:
     def _replace(self, key: str, name: str, kernel: Callable[..., Any]) -> None:
         namespace, _, rest = name.partition("::")
         if namespace not in self._libraries:
-            self._libraries[namespace] = torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
+            self._libraries[namespace] = replaced_kernels(namespace)
         self._libraries[namespace].impl(rest, key, kernel, False)
 
     def open(self) -> None:
@@ -76,10 +77,10 @@ class BlockedOperators:
         self.unlisted, self.gradients, self.autograd = Overrides(), Overrides(), Overrides()
         self._met: set[tuple[str, str]] = set()
         self.close()
-        torch._C._set_graph_executor_optimize(False)  # TorchScript would differentiate by itself
-        for holder, key in holders(torch._C, _ELSEWHERE):
+        without_graph_optimizer()
+        for holder, key in holders(core(), _ELSEWHERE):
             del holder[key]
-        self._registering = holders(torch._C, ["_dispatch_library"])
+        self._registering = holders(core(), ["_dispatch_library"])
 
     def close(self) -> None:
         """Blocks what is registered by now. Called again after an import that registers more."""
@@ -99,7 +100,7 @@ class BlockedOperators:
 
     def _new(self, key: str) -> list[str]:
         """The operators with a kernel under this key that were not seen before."""
-        found = [name for name in _kernels(key) if (key, name) not in self._met]
+        found = [name for name in operators_with(key) if (key, name) not in self._met]
         self._met |= {(key, name) for name in found}
         return found
 
@@ -130,18 +131,12 @@ def unlisted(name: str) -> str:
     return f"{base(name)} is not among the operators that an answer may call. Write it out with basic ones."
 
 
-def _kernels(key: str) -> list[str]:
-    return torch._C._dispatch_get_registrations_for_dispatch_key(key)
-
-
 def _refuse_every_kernel(overrides: Overrides, name: str, why: str) -> None:
     packet = getattr(torch.ops.aten, name, None)
     for overload in packet.overloads() if packet is not None else ():
         full = f"aten::{name}" if overload == "default" else f"aten::{name}.{overload}"
-        if not torch._C._dispatch_has_kernel(full):
-            continue  # TorchScript's alone, as mul.left_t of a list
         for key in (*_LEAVES, "CompositeImplicitAutograd"):
-            if torch._C._dispatch_has_kernel_for_dispatch_key(full, key):
+            if has_kernel(full, key):
                 overrides.refuse(key, full, why)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import torch
 import triton.language as tl
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 from triton.runtime import interpreter
 
 from ....gpu import ALLOCATE, lazily, surroundings
+from ...call.borrowed import READ, TorchDispatchMode, schema
 from ...call.contract import as_tuple, tensors_of
 from ...call.dtypes import dtype_name
 from ...call.guards import HANDED_OVER
@@ -99,7 +99,7 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if self.launching or self.reason:
             return func(*args, **kwargs)
-        if func is _READ and self._is_of_a_kernel(args[0]) or self.read and _HANGS_ON_NUMBERS & set(func.tags):
+        if func is READ and self._is_of_a_kernel(args[0]) or self.read and _HANGS_ON_NUMBERS & set(func.tags):
             self.catch_up()
         try:
             step = self._step(func, args, kwargs)
@@ -123,11 +123,11 @@ class Recorder(TorchDispatchMode):
         return launched and (number is None or "input" not in self.buffers[number])
 
     def _step(self, func: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-        schema = func._schema
+        taken = schema(func)
         encoded = [self._value(a) for a in args]
         named = {k: self._value(v) for k, v in kwargs.items() if not isinstance(v, _ABOUT_MEMORY)}
-        name = schema.name.split("::")[-1]
-        return {"op": name, "overload": schema.overload_name or "default", "args": encoded, "kwargs": named}
+        name = taken.name.split("::")[-1]
+        return {"op": name, "overload": taken.overload_name or "default", "args": encoded, "kwargs": named}
 
     def _note(self, func: Any, step: dict[str, Any], result: Any) -> None:
         """Records an allocation as a buffer, and anything but a view as a step with the buffers that it fills."""
@@ -136,7 +136,7 @@ class Recorder(TorchDispatchMode):
         for tensor in fresh:
             size = tensor.untyped_storage().nbytes() // tensor.element_size()
             self._register(tensor, {"dtype": dtype_name(tensor.dtype), "elements": size})
-        if step["op"] in ALLOCATE or not (fresh or func._schema.is_mutable):
+        if step["op"] in ALLOCATE or not (fresh or schema(func).is_mutable):
             return
         self.stale = self.stale or bool(self.waiting)
         new = {id(r) for r in fresh}
@@ -244,7 +244,6 @@ class _HandedOver(TorchFunctionMode):
 
 
 _TYPES = {value.name: name for name, value in vars(tl).items() if type(value) is tl.dtype}  # "fp32" -> "float32"
-_READ = torch.ops.aten._local_scalar_dense.default  # a number into Python
 _HANGS_ON_NUMBERS = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
 _WITHOUT_OPERATOR = HANDED_OVER | {"tolist"}
 _ABOUT_MEMORY = (torch.device, torch.layout, torch.memory_format)

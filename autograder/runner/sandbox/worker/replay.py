@@ -12,6 +12,7 @@ import triton
 import triton.language as tl
 
 from ....gpu import check_names, decode
+from ...call.borrowed import is_view
 from ...call.contract import as_tuple, tensors_of
 from ..wire.buffers import DTYPES, span
 from ..wire.plan import BUILTINS
@@ -111,7 +112,7 @@ class Player:
 
     def _adopted(self, ref: dict[str, Any], tensor: torch.Tensor) -> bool:
         """Whether the memory that an operator made can serve as the buffer: the sizes agree, and it is not shared."""
-        if 0 in ref["shape"] or ref["buffer"] in self.memory or tensor._is_view():
+        if 0 in ref["shape"] or ref["buffer"] in self.memory or is_view(tensor):
             return False
         buffer, flat = self.plan["buffers"][ref["buffer"]], tensor.untyped_storage().nbytes() // tensor.element_size()
         fits = buffer.get("elements") == flat and DTYPES[buffer["dtype"]] == tensor.dtype
