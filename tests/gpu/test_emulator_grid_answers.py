@@ -55,7 +55,9 @@ def numbers(name: str, small: bool) -> list[int]:
     return [n for n in range(len(EXERCISES[name].cases)) if is_small(inputs(name, n)) == small]
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in OF_EACH_KIND else pytest.mark.exhaustive) for n in NAMES])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in OF_EACH_KIND else pytest.mark.exhaustive) for n in NAMES]
+)
 def test_answers(name, monkeypatch):
     chosen = numbers(name, small=True)
     assert chosen
