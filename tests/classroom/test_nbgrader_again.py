@@ -287,6 +287,7 @@ def test_without_the_released_notebook_nothing_is_lost(course):
     assert scores(course, "early") == FULL
 
 
+@pytest.mark.exhaustive
 def test_command_line(course):
     """The commands that a teacher types, in the course root."""
     notebook = right_answers(course)

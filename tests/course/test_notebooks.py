@@ -52,6 +52,7 @@ def test_notebooks_are_fresh(capsys):
     assert build.main(["--check"]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.exhaustive
 def test_a_rebuild_gives_the_same_bytes():
     assert build.build_all() == build.build_all()
 

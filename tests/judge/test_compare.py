@@ -71,6 +71,7 @@ def test_what_is_wrong_is_said_with_the_family():
     assert 0.5 < report.score < 1 and "of the points" not in shown
 
 
+@pytest.mark.exhaustive
 def test_the_lines_that_repeat_a_failure_do(capsys):
     """Where both are functions of a module they are named; the example is a variable of whoever reads them."""
     report = compare(softmax, overflowing, draw(5, 40), seed=3)
@@ -109,6 +110,7 @@ def test_gradients_are_those_of_the_reference_in_float64(candidate, right):
         assert "dw is wrong" in str(report)
 
 
+@pytest.mark.exhaustive
 def test_a_backward_of_its_own_is_compared():
     def backward(dy, x):
         s = torch.sigmoid(x.float())
@@ -129,6 +131,7 @@ def test_gradients_that_do_not_exist():
         compare(F.silu, lambda x: F.silu(x.detach()), draw(5, 8), gradients=True)
 
 
+@pytest.mark.exhaustive
 def test_a_conversion_inside_the_reference_does_not_decide_how_exact_it_is():
     def reference(x):
         return (x.float() + 1e8).sum(-1).to(x.dtype) - 1e8 * x.shape[-1]
@@ -166,6 +169,7 @@ def test_what_the_dtype_cannot_hold_is_not_judged():
     assert "the example" not in failing(compare(lambda x: x * x, difference, example, any_method=True))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("logits", "values", "right"), [([1000, 12], [1, -1], True), ([12, 0], [1e-3, 1], False)])
 def test_factors_that_half_precision_cannot_hold(logits, values, right):
     """Where the right result is infinite, two of them may make it NaN. A finite one has to be right."""
@@ -181,6 +185,7 @@ def test_factors_that_half_precision_cannot_hold(logits, values, right):
     assert ("the example" in failing(report)) is not right
 
 
+@pytest.mark.exhaustive
 def test_infinity_in_two_tensors_at_one_place():
     def gap(a, b):
         return (a - b).masked_fill((a == -torch.inf) & (b == -torch.inf), 0)
@@ -235,6 +240,7 @@ def test_what_the_reference_refuses_is_left_out_and_said():
     )
 
 
+@pytest.mark.exhaustive
 def test_what_the_reference_itself_cannot_is_left_out():
     report = compare(overflowing, careful, draw(5, 40), without=("infinity",), any_method=True)
     assert "the reference itself overflows" in not_run(report)["large values"]
@@ -248,6 +254,7 @@ def test_the_score_is_of_what_is_required(require):
     assert report.passed is (report.score == 1) is (require == ("correct",)), str(report)
 
 
+@pytest.mark.exhaustive
 def test_a_reference_without_a_gradient_somewhere():
     """Of no row it returns a constant, which has none."""
 
@@ -268,6 +275,7 @@ def test_a_candidate_may_refuse_layouts_and_dtypes():
     assert report and "contiguous inputs only" in not_run(report)["transposed"]
 
 
+@pytest.mark.exhaustive
 def test_a_candidate_may_not_refuse_sizes():
     def small(x):
         assert x.shape[0] < 1000
@@ -340,6 +348,7 @@ def test_padding_that_only_negative_numbers_meet():
     assert failing(positive) == {"other signs"}
 
 
+@pytest.mark.exhaustive
 def test_a_gradient_that_overflows_is_not_judged():
     """Of x below 1e-38, that of x / |x| is above what float32 has: PyTorch's own is NaN there."""
 
@@ -361,6 +370,7 @@ def naive_attention(q, k, v):
     return torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, -1) @ v
 
 
+@pytest.mark.exhaustive
 def test_longer_inputs_are_no_repetition():
     """The rounding errors of a sum of equal terms all lean one way: a right sum of 1,031 terms was refused."""
 
@@ -411,6 +421,7 @@ def test_a_parameter_that_is_left_out():
     assert failing(report) == {"other parameters"}
 
 
+@pytest.mark.exhaustive
 def test_squares_in_float16_overflow():
     def rms_norm(x):
         return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()
@@ -504,6 +515,7 @@ def test_modules_compute_with_the_same_parameters():
     assert not compare(nn.Linear(8, 4), Unbiased(), draw(5, 8))
 
 
+@pytest.mark.exhaustive
 def test_the_same_seed_gives_the_same_verdict():
     first, second = (compare(softmax, overflowing, draw(5, 40), seed=7, without=FEW) for _ in range(2))
     assert first.to_dict()["cases"] == second.to_dict()["cases"]
@@ -522,6 +534,7 @@ def test_what_calls_the_reference_does_not_pass():
     assert report.passed and report.score == 1 and report.computes == "partly"
 
 
+@pytest.mark.exhaustive
 def test_what_the_reference_rounds_itself_is_expected_and_named():
     """Also where gradients are compared: the conversion back in the derivative is no line of the reference."""
 

@@ -219,7 +219,8 @@ class ModelNew(torch.nn.Module):
 """
 
 
-@pytest.mark.parametrize("more", [pytest.param((), marks=pytest.mark.exhaustive), ("--isolated",)])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("more", [(), ("--isolated",)])
 def test_a_program_for_cuda(folder, tmp_path, more):
     (tmp_path / "cuda_problem.py").write_text(CUDA)
     (tmp_path / "cuda_solution.py").write_text(ON_A_GPU)

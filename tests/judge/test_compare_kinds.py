@@ -68,6 +68,7 @@ class Scaled(torch.autograd.Function):
         return torch.as_strided(dy, dy.shape, (dy.shape[1], 1)) * 2 if dy.numel() else dy * 2
 
 
+@pytest.mark.exhaustive
 def test_each_upstream_gradient_has_a_layout_of_its_own():
     report = quick(lambda x: x * 2, Scaled, torch.randn(5, 40))
     assert failing(report), str(report)
@@ -92,6 +93,7 @@ def both(x, index):
     return x[index.long() % x.shape[0]]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16], ids=str)
 def test_integers_are_drawn_within_their_dtype(dtype):
     index = torch.randint(0, 100, (40,), dtype=dtype)

@@ -31,7 +31,9 @@ BRANCHES = {  # exercise, a line of our answer, what comes before it, and what t
 LAUNCH = "gelu_forward_kernel[(triton.cdiv(x.numel(), BLOCK),)](x, y, x.numel(), TANH=tanh, BLOCK=BLOCK"
 
 
-@pytest.mark.parametrize("name", BRANCHES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n == "gelu, bfloat16" else pytest.mark.exhaustive) for n in BRANCHES]
+)
 def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
     """A plain global works in the emulator, and Triton refuses it."""
     exercise, line, branch, told = BRANCHES[name]
@@ -49,8 +51,8 @@ def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
     ("options", "words"),
     [
         ("num_warps=32, waves_per_eu=1", "launched with waves_per_eu=1, which is an option of AMD's GPUs alone"),
-        ("num_ctas=16", ""),
-        ("maxnreg=1", ""),
+        pytest.param("num_ctas=16", "", marks=pytest.mark.exhaustive),
+        pytest.param("maxnreg=1", "", marks=pytest.mark.exhaustive),
     ],
 )
 def test_options_of_a_launch_do_not_switch_the_compiler_off(options, words):
@@ -74,6 +76,7 @@ def test_a_launch_with_too_many_threads_is_refused_where_it_begins():
     assert "num_warps=64 makes programs of 2,048 threads" in report.cases[0].message
 
 
+@pytest.mark.exhaustive
 def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked_for():
     limited = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, maxnreg=64")
     assert check_answer(limited, Settings("triton")).passed

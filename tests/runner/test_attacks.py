@@ -49,10 +49,15 @@ def test_attack(attack, stage):
     assert not row.wrong, row
 
 
-@pytest.mark.parametrize("submission", honest().values(), ids=lambda submission: submission.name)
-def test_honest_submission_gets_full_marks(submission, stage):
+# What a wall could break: launches of several kinds, a search for the fastest, state of the module, and a lock. All of
+# them are run on this machine's best rung by make test-all.
+HONEST = ("two_launches", "autotune_restores", "constants_of_the_module", "heuristics", "chunks", "flag_of_a_kernel")
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_submission_gets_full_marks(name, stage):
     scene, worker = stage
-    row = grade(submission, worker, scene, QUICK)
+    row = grade(honest()[name], worker, scene, QUICK)
     assert not row.wrong, row
 
 

@@ -174,6 +174,7 @@ def test_a_cell_that_sleeps_in_every_process_is_named_when_it_is_enough(worker):
     assert {case.status for case in report.cases[2:]} == {"not-run"}  # none of them waits again
 
 
+@pytest.mark.exhaustive
 def test_a_cell_that_computes_is_not_idle(worker):
     """Nor is one that sleeps for less, in each of the processes that a check takes."""
     limits = Limits(seconds=60.0, idle=0.7, **PATIENT)
