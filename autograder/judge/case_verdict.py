@@ -245,7 +245,8 @@ class _Called:
             outputs=evidence_of(expected, compared, outcome.outputs),
             failure=failure,
             near=share,
-            up_to=up_to(self.trial, expected, outcome.outputs) if share < 1 else None,
+            up_to=up_to(self.trial, expected, compared, outcome.outputs) if share < 1 else (),
+            **_by_output(expected, compared),
             flaw=Flaw.NUMBERS if finite else self.trial.flaw,
             **fields,
             curve=curve_of(self.trial, expected, compared),
@@ -291,6 +292,13 @@ class _Called:
         message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
         curve = curve_of(self.trial, expected, compared) if self.trial.options.curve else None
         return self.judged("pass", message, **far, curve=curve)
+
+
+def _by_output(expected: Expected, compared: list[Comparison]) -> Fields:
+    """Which outputs are wrong, and how many are right."""
+    names = [name.partition("[")[0] for name in expected.names]
+    wrong = {name for name, one in zip(names, compared, strict=True) if one.failure or one.complaint}
+    return {"wrong": tuple(sorted(wrong)), "right": len(set(names) - wrong)}
 
 
 def _shows_shipped(exercise: Exercise, case: Case) -> bool:

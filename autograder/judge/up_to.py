@@ -3,30 +3,42 @@
 import torch
 
 from ..runner import Args
-from .closeness import NEAR, Expected, expect, near
+from .closeness import NEAR, Comparison, Expected, expect, near
 from .trial import Trial
 
 ONE = "one factor"
 
 
-def up_to(trial: Trial, expected: Expected, outputs: Args) -> tuple[str, float] | None:
-    """What makes all outputs right within `NEAR`, and the factor; None where nothing does."""
-    if trial.exercise.forward is not None and isinstance(trial.args[0], torch.Tensor):
-        alone = expect(trial.exercise, trial.case, (torch.ones_like(trial.args[0]), *trial.args[1:]))
-        if near(alone, outputs) == 1:
-            return f"without {trial.exercise.parameters[0]}", 1.0
-    factors = [_factor(*one) for one in zip(expected.values, expected.allowed, outputs, strict=True)]
+def up_to(trial: Trial, expected: Expected, compared: list[Comparison], outputs: Args) -> tuple[tuple[str, float], ...]:
+    """All that makes the outputs right within `NEAR`, each with its factor. A gradient may be off by a factor and be
+    as if 1 had arrived from above, where what arrived is one number.
+    """
+    return (*_without(trial, outputs), *_one_factor(expected, compared, outputs))
+
+
+def _without(trial: Trial, outputs: Args) -> tuple[tuple[str, float], ...]:
+    if trial.exercise.forward is None or not isinstance(trial.args[0], torch.Tensor):
+        return ()
+    alone = expect(trial.exercise, trial.case, (torch.ones_like(trial.args[0]), *trial.args[1:]))
+    return ((f"without {trial.exercise.parameters[0]}", 1.0),) if near(alone, outputs) == 1 else ()
+
+
+def _one_factor(expected: Expected, compared: list[Comparison], outputs: Args) -> tuple[tuple[str, float], ...]:
+    rows = zip(expected.values, expected.allowed, compared, outputs, strict=True)
+    factors = [_factor(*one) for one in rows]
     told = [factor for factor in factors if factor is not None and factor != 1]
     if None in factors or not told or max(told) - min(told) > 2 * NEAR * max(map(abs, told)):
-        return None
-    return ONE, told[0]
+        return ()
+    return ((ONE, told[0]),)
 
 
-def _factor(value: torch.Tensor, allowed: torch.Tensor, output: torch.Tensor) -> float | None:
+def _factor(value: torch.Tensor, allowed: torch.Tensor, comparison: Comparison, output: torch.Tensor) -> float | None:
     """The factor that an output is off by: 1 where it is right, None where there is none."""
     if not output.is_floating_point():
         return 1.0 if torch.equal(output, value) else None
     told = value.isfinite() & allowed.isfinite()
+    if comparison.wrong is not None:  # at infinity PyTorch's own value is right as well, which may be NaN
+        told &= comparison.wrong | output.isfinite()
     exact, given = value.double()[told], output.double()[told]
     square = float(exact @ exact)
     if not square or not bool(given.isfinite().all()):

@@ -178,7 +178,9 @@ def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float 
         "bonus": False,
         "kind": "correct",
         "form": "",
-        "up_to": None,
+        "up_to": (),
+        "wrong": (),
+        "right": 0,
         "shipped": False,
         "half": False,
     } | more
@@ -240,13 +242,23 @@ def test_form_is_charged_once_and_values_as_if_it_were_right():
 
 
 def test_right_up_to_one_factor_everywhere_leaves_forty():
-    off = {"near": 0.0, "up_to": ("one factor", -1.0)}
+    off = {"near": 0.0, "up_to": (("one factor", -1.0),)}
     failing = [case(one["name"], one["aim"], "numbers", **off) for one in (FIRST, POINT, OTHER, *TENS)]
     assert score(*failing) == 40
     assert score(*failing[:3]) == 0, "three cases have a factor by chance"
-    assert score(*failing, case("more", "plain", "numbers", near=0.0, up_to=("one factor", 2.0))) == 0
+    assert score(*failing, case("more", "plain", "numbers", near=0.0, up_to=(("one factor", 2.0),))) == 0
     assert score(*failing, case("more", "plain", "numbers", near=0.0)) == 0
-    assert score(*failing[:-1], case("edges", "edges", "special")) == 30
+    assert score(*failing[:-1], case("edges", "edges", "special")) == 40
+
+
+def test_the_same_outputs_wrong_everywhere_leave_a_share_of_the_rest():
+    off = {"near": 0.5, "wrong": ("dx",), "right": 1}
+    failing = [case(one["name"], one["aim"], "numbers", **off) for one in (FIRST, POINT, OTHER, *TENS)]
+    assert score(*failing) == 40
+    assert score(*failing[:-1], case("edges", "edges", "special", near=0.5, wrong=("y",), right=1)) == 36
+    assert score(*failing[:-1], case("edges", "edges", "special", near=0.0, wrong=("dx", "y"))) == 36
+    assert score(*(one | {"right": 0} for one in failing)) == 5, "all outputs are wrong"
+    assert score(failing[1]) == 100 - 20 - 12, "what costs less is counted one by one"
 
 
 def test_failing_the_case_of_a_shipped_bug_leaves_half_named_or_not():
@@ -270,13 +282,16 @@ def drawn(chance: random.Random) -> list[dict]:
         share = chance.random()
         for number in range(chance.randint(0, most)):
             flaw = chance.choice(KINDS)
-            flaw = "numbers" if aim in ("plain", "layouts") and flaw == "special" else flaw  # their inputs are finite
+            if aim in ("plain", "layouts") and flaw in ("special", "text"):  # inputs are finite, and no error is right
+                flaw = "numbers"
             form = {"form": "shape", "numbers": chance.choice(("", "dtype"))}.get(flaw or "", "")
             near = chance.choice((0.0, 0.5, 1.0)) if flaw in ("numbers", "special") else 1.0
+            wrong = chance.choice((("y",), ("z",), ("y", "z"))) if flaw in ("numbers", "special") else ()
             given = {"shipped": aim == "point" and chance.random() < 0.2, "half": chance.random() < 0.3}
             fails = chance.random() < share
             right = case(f"{aim} {number}", aim, **given)
             failing = case(f"{aim} {number}", aim, flaw, near=near, form=form, **given) | {"status": "fail"}
+            failing |= {"wrong": wrong, "right": 3 - len(wrong)}
             cases.append(failing if fails else right)
     return cases
 

@@ -65,7 +65,8 @@ class CaseResult:
     aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
         makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
     form: what is wrong with the form of the outputs, as `points.FORMS` has it; their values are judged as if it were
-        right. up_to: by what all wrong outputs are off, and the factor; None where they have nothing in common.
+        right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common. wrong:
+        the names of the outputs in which an element is wrong, a list's once. right: how many others there are.
     shipped: whether the case is of the point, and there for a bug that shipped. half: whether it has inputs in half
         precision.
     repeat: lines of Python that call the answer with the same arguments, where there is such a way.
@@ -94,7 +95,9 @@ class CaseResult:
     flaw: Flaw | None = None
     near: float = 1.0
     form: str = ""
-    up_to: tuple[str, float] | None = None
+    up_to: tuple[tuple[str, float], ...] = ()
+    wrong: tuple[str, ...] = ()
+    right: int = 0
     shipped: bool = False
     half: bool = False
     repeat: str = ""

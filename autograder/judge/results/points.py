@@ -12,6 +12,8 @@ better answer never gets less.
 - At most half is left where the whole point is missed, where the case fails that shows a bug that shipped, and where a
   third of the plain cases is grossly wrong. Nothing is left where the first one is; where some of its outputs are,
   `OUTPUTS` times the share of the others.
+- What is right up to one factor, or wrong in the same outputs everywhere, has a limit instead of these costs, where
+  that leaves more (`excuses`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +21,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .aim import Aim
+from .excuses import OUTPUTS, VALUES, Excuse, excuses
 from .flaw import Flaw
 
 WEIGHTS: Mapping[str, float] = {Aim.PLAIN: 30, Aim.POINT: 40, Aim.DTYPES: 10, Aim.LAYOUTS: 10, Aim.EDGES: 10}
@@ -30,18 +33,13 @@ FORMS: Mapping[str, float] = {  # points of 100
     "shape": 25,
     "exchanged": 60,
     "detached": 60,
-    "factor": 60,
 }
 ANY = 0.4
 HALF = 50.0
 MANY = 1 / 3  # of the plain cases, grossly wrong
-OUTPUTS = 0.8
 TEXT = 0.2  # of a case that raises the right error with a wrong text
 LEAST = 0.05  # for plain values that are nearly right, whatever else fails
-ALIKE = 0.03  # how far, relatively, the factors of two cases may lie apart
-FEWEST = 4  # cases that are right up to one factor
 _RESTING = (Aim.EDGES, Aim.DTYPES, Aim.LAYOUTS)
-_VALUES = (Flaw.NUMBERS, Flaw.SPECIAL)
 _SPOILS = (Flaw.CONDUCT, Flaw.CONVERTED)
 MISSED = "The point of the exercise is missed as a whole: that costs {:.0f} more, so that at most half are left."
 SHIPPED = "A bug that shipped: at most half of the points are left."
@@ -49,7 +47,6 @@ GROSS = "Plain values are wrong or missing, so that nothing else counts."
 GROSSLY = "Some plain values are grossly wrong: at most half of the points are left."
 PARTIAL = "Only some of the outputs are right in plain values: at most four fifths of their share."
 FORM = "The values are judged as if their form were right; the form costs {:.0f}."
-FACTOR = "All is right up to one factor: that costs {:.0f}."
 CONDUCT = "How the results come about costs {:.0f} more."
 ELSEWHERE = "Ordinary numbers are wrong in"
 _SHOWN = 2  # names of cases behind a cause
@@ -85,10 +82,9 @@ def points_of(report: Mapping[str, Any], weights: Mapping[str, float] = WEIGHTS)
         return Points(0.0)
     if not cases:
         return Points(float(report["passed"]))
-    account = _Account(cases, report, weights)
-    if not account.near:
-        return Points(0.0, limit=GROSS)
-    return account.points()
+    accounts = [_Account(cases, report, weights, excuse) for excuse in (None, *excuses(cases))]
+    worth = [account.points() for account in accounts if account.near]
+    return max(worth, key=lambda points: points.score, default=Points(0.0, limit=GROSS))
 
 
 def _is_open(case: Case) -> bool:
@@ -96,33 +92,26 @@ def _is_open(case: Case) -> bool:
     return case["status"] == "not-run" or (case["status"] == "error" and case["flaw"] is None)
 
 
-def _up_to(cases: list[Case]) -> list[Case]:
-    """The cases that are right up to one factor, where all plain ones that fail are, the first among them."""
-    given = [case for case in cases if case["up_to"]]
-    failing = [case for case in cases if case["aim"] == Aim.PLAIN and case["flaw"] == Flaw.NUMBERS]
-    if len(given) < FEWEST or cases[0] not in given:
-        return []
-    name, factor = cases[0]["up_to"]
-    same = [c for c in given if c["up_to"][0] == name and abs(c["up_to"][1] - factor) <= ALIKE * abs(factor)]
-    return same if all(case in same for case in failing) else []
-
-
 class _Account:
-    """What failures cost. near: the share of the outputs that are right in the first case, its form converted."""
+    """What failures cost but those with an excuse. near: the share of the outputs that are right in the first case, its
+    form converted.
+    """
 
-    def __init__(self, cases: list[Case], report: Mapping[str, Any], weights: Mapping[str, float]):
+    def __init__(
+        self, cases: list[Case], report: Mapping[str, Any], weights: Mapping[str, float], excuse: Excuse | None
+    ):
+        self.excuse, excused = excuse, excuse.names if excuse else frozenset()
         self.causes, self.named = report["causes"], bool(report["fingerprint"])
         self.of = {aim: [case for case in cases if case["aim"] == aim] for aim in Aim}
         self.of = {aim: own for aim, own in self.of.items() if own}
         unit = sum(weights[aim] for aim in self.of) / 100
         self.weights = {aim: weights[aim] / unit if unit else 0.0 for aim in self.of}
-        right = _up_to(cases)
         counted = [c for c in cases if (c["kind"] is None or c["kind"] in report["required"]) and not _is_open(c)]
         failing = [case for case in counted if case["status"] in ("fail", "error")]
-        self.failing = [case for case in failing if case not in right and case["flaw"] != Flaw.FORM]
-        self.forms = {case["form"] for case in failing if case["form"]} | ({"factor"} if right else set())
+        self.failing = [case for case in failing if case["name"] not in excused and case["flaw"] != Flaw.FORM]
+        self.forms = {case["form"] for case in failing if case["form"]}
         asked = cases[0]["kind"] is None or cases[0]["kind"] in report["required"]
-        self.near = cases[0]["near"] if asked and not right else 1.0
+        self.near = cases[0]["near"] if asked and cases[0]["name"] not in excused else 1.0
 
     def points(self) -> Points:
         """The points, with what they lost in each aim and beyond."""
@@ -139,9 +128,12 @@ class _Account:
         if more := self._more(lost):
             score -= more
             limits.append(MISSED.format(more))
+        if self.excuse:
+            score = min(score * self.excuse.share, self.excuse.most)
+            limits.append(self.excuse.sentence)
         if form := max((FORMS[name] for name in self.forms), default=0.0):
-            score, words = score - form, FACTOR if "factor" in self.forms else FORM
-            limits.append(words.format(form))
+            score -= form
+            limits.append(FORM.format(form))
         for most, sentence in self._limits():
             if score > most:
                 score = most
@@ -167,11 +159,11 @@ class _Account:
 
     def _lost(self) -> dict[Aim, float]:
         """The points that each aim loses."""
-        plain = self._share(Aim.PLAIN, *_VALUES, None) + TEXT * self._share(Aim.PLAIN, Flaw.TEXT)
+        plain = self._share(Aim.PLAIN, *VALUES, None) + TEXT * self._share(Aim.PLAIN, Flaw.TEXT)
         point = [self._of_point(case) for case in self.of.get(Aim.POINT, ())]
         own = self.weights.get(Aim.PLAIN, 0.0) * (1 - ANY) * plain
-        base = own + self.weights.get(Aim.POINT, 0.0) * self._share(Aim.POINT, *_VALUES)
-        base *= 1 - self._share(Aim.PLAIN, *_VALUES)  # where no plain case is right, nothing rests on them
+        base = own + self.weights.get(Aim.POINT, 0.0) * self._share(Aim.POINT, *VALUES)
+        base *= 1 - self._share(Aim.PLAIN, *VALUES)  # where no plain case is right, nothing rests on them
         lost = {Aim.PLAIN: own + self._any(plain), **self._resting(base)}
         if point:
             lost[Aim.POINT] = self.weights[Aim.POINT] * sum(point) / len(point)

@@ -1,0 +1,69 @@
+"""What makes many failures one: right up to a factor everywhere, or wrong in the same outputs everywhere. An account
+that leaves such cases out leaves less of the rest instead, and the best of all accounts is what a report is worth.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from .aim import Aim
+from .flaw import Flaw
+
+UP_TO = 40.0  # points that are left at most
+OUTPUTS = 0.8  # of the share of the outputs that are right everywhere
+ALIKE = 0.03  # how far, relatively, the factors of two cases may lie apart
+FEWEST = 4  # cases that are right up to one factor
+MOST = 6  # names of outputs, of which any may be wrong together
+FACTOR = "All is right up to one factor: at most {:.0f} are left."
+OTHERS = "Wrong {} costs the same however many cases show it: {:.0f} of 100 are left of what the others are worth."
+VALUES = (Flaw.NUMBERS, Flaw.SPECIAL)
+
+Case = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Excuse:
+    """Failing cases that are not counted one by one. most: the points that are left instead. share: what is left of
+    those that the other cases leave. sentence: why.
+    """
+
+    names: frozenset[str]
+    sentence: str
+    most: float = 100.0
+    share: float = 1.0
+
+
+def excuses(cases: list[Case]) -> Iterator[Excuse]:
+    """All that there are."""
+    yield from _factors(cases)
+    yield from _outputs(cases)
+
+
+def _factors(cases: list[Case]) -> Iterator[Excuse]:
+    """Where all plain cases whose numbers are wrong are right up to one factor."""
+    failing = {case["name"] for case in cases if case["aim"] == Aim.PLAIN and case["flaw"] == Flaw.NUMBERS}
+    found = set()
+    for name, factor in (one for case in cases for one in case["up_to"]):
+        same = frozenset(case["name"] for case in cases if _is_up_to(case, name, factor))
+        if len(same) >= FEWEST and failing <= same:
+            found.add(same)
+    for same in found:
+        yield Excuse(same, FACTOR.format(UP_TO), most=UP_TO)
+
+
+def _is_up_to(case: Case, name: str, factor: float) -> bool:
+    return any(own == name and abs(by - factor) <= ALIKE * abs(factor) for own, by in case["up_to"])
+
+
+def _outputs(cases: list[Case]) -> Iterator[Excuse]:
+    """Where outputs are wrong and others are right."""
+    failing = [case for case in cases if case["wrong"] and case["flaw"] in VALUES]
+    names = sorted({name for case in failing for name in case["wrong"]})
+    every = max((len(case["wrong"]) + case["right"] for case in failing), default=0)
+    fewest = 1 if len(names) <= MOST else len(names)
+    for count in range(fewest, min(len(names) + 1, every)):
+        for outputs in combinations(names, count):
+            same = frozenset(case["name"] for case in failing if set(case["wrong"]) <= set(outputs))
+            share = min(OUTPUTS * (1 - count / every), UP_TO / 100)
+            yield Excuse(same, OTHERS.format(" and ".join(outputs), 100 * share), share=share)
