@@ -44,11 +44,17 @@ ALL = slice(None)
 CASES = (
     case(
         "ordinary values",
-        "Begin here: 4 ranks of 3 micro-batches. Write down what each of the 12 sums of losses is divided by in "
-        "the mean over all tokens, and what it has been divided by already.",
+        "Begin here: one rank and 6 micro-batches of 700 tokens. Write down what each of the 6 sums of losses is "
+        "divided by in the mean over all tokens, and what it has been divided by already.",
+        tokens=draw.full(1, 6, value=700),
+    ),
+    case(AGAIN, f"{KEEP_NOTHING} The counts differ here.", tokens=counts(1, 6)),
+    case(
+        "several ranks",
+        "4 ranks of 3 micro-batches. Write down what each of the 12 sums of losses is divided by in the mean over all "
+        "tokens, and what it has been divided by already.",
         tokens=counts(4, 3),
     ),
-    case(AGAIN, KEEP_NOTHING, tokens=counts(4, 3)),
     case(
         "one rank",
         "One rank, 6 micro-batches: their means are added up, and nothing is averaged afterwards.",
@@ -120,28 +126,28 @@ MEANS = WildBug(
     who="transformers before 4.46",
     thread="huggingface/transformers#34191",
     function=wild.mean_of_means,
-    seen_by="ordinary values",
+    seen_by="several ranks",
     story="Every micro-batch counted the same. A token of a short one weighs as much as many of a long one.",
 )
 SQUARED = WildBug(
     who="verl in December 2025",
     thread="volcengine/verl#4510, verl-project/verl#5798",
     function=wild.divided_by_ranks,
-    seen_by="ordinary values",
+    seen_by="several ranks",
     story="The divisor was multiplied by the ranks where it has to be divided by them: too small by their square.",
 )
 UNSCALED = WildBug(
     who="verl up to 0.7.0, in one mode,",
     thread="verl-project/verl#5366",
     function=wild.not_scaled,
-    seen_by="ordinary values",
+    seen_by="several ranks",
     story="A sum over the tokens of all ranks. Then data parallelism averages the gradients, which divides once more.",
 )
 WINDOW = WildBug(
     who="trl 0.22.0 to 1.9.0",
     thread="huggingface/trl#5619, #6024",
     function=wild.wrong_window,
-    seen_by="ordinary values",
+    seen_by="several ranks",
     story="Divided by the tokens of all that was generated, while a step accumulates only part of it: half, or twice.",
 )
 OWN = CommonMistake(
@@ -149,6 +155,21 @@ OWN = CommonMistake(
     function=wild.own_rank,
     seen_by="ranks of unlike sizes",
     story="Right where all ranks have as many tokens. Otherwise those of a rank with few weigh more.",
+)
+
+# What shows the ranks; with one rank it is plain that a micro-batch counts by its tokens.
+_SEVERAL_RANKS = (
+    "several ranks",
+    "one micro-batch a rank",
+    "equal counts",
+    "one long, many short",
+    "ranks of unlike sizes",
+    "micro-batches without tokens",
+    "a rank without tokens",
+    "one token",
+    "no token",
+    "counts near a billion",
+    "2048 micro-batches",
 )
 
 accumulation_weights = Exercise(
@@ -162,7 +183,7 @@ accumulation_weights = Exercise(
     backends=("torch",),
     wild=(MEANS, SQUARED, UNSCALED, WINDOW, OWN),
     points=2,
-    about=("ranks of unlike sizes", "a rank without tokens", "one micro-batch a rank", "no token"),
+    about=_SEVERAL_RANKS,
 )
 
 accumulation_witness = Witness(

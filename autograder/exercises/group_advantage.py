@@ -116,8 +116,8 @@ EQUAL_HINT = (
 )
 
 CASES = (
-    case("ordinary values", "Begin here: 7 groups of 8 rewards. " + STEP_BY_STEP, rewards=rewards(7, 8)),
-    case(AGAIN, KEEP_NOTHING, rewards=rewards(7, 8)),
+    case("ordinary values", "Begin here: 7 groups of 100 rewards. " + STEP_BY_STEP, rewards=rewards(7, 100)),
+    case(AGAIN, KEEP_NOTHING, rewards=rewards(7, 100)),
     case("right or wrong", "Rewards of 0 and 1, from one winner among 8 to one loser.", rewards=draw.by(binary)),
     case(
         "one of 8 differs",

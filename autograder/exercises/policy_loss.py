@@ -16,7 +16,9 @@ from ..judge import (
     EPS,
     KEEP_NOTHING,
     STEP_BY_STEP,
+    Aim,
     Arguments,
+    Case,
     CommonMistake,
     Convention,
     Exercise,
@@ -135,6 +137,12 @@ def tokens(samples: int, each: int, *, share: float = 0.7, spread: float = 0.3) 
     )
 
 
+def calm(samples: int, each: int) -> Arguments:
+    """Tokens that all count, with a positive advantage, of which none is clipped."""
+    all_count = tokens(samples, each, share=2.0, spread=0.03)
+    return all_count.but(advantage=draw.normal(samples).map(lambda advantage: advantage.abs() + 0.1))
+
+
 def lengths(*of_samples: int) -> Values:
     """The first tokens of each sample count."""
     count = torch.tensor(of_samples).unsqueeze(1)
@@ -175,10 +183,10 @@ CONVERT = "Convert logp and old to float32 before you subtract them, compute the
 CASES = (
     case(
         "ordinary values",
-        "Begin here: 6 samples of 40 tokens, all of which count. " + STEP_BY_STEP,
-        tokens(6, 40, share=2.0),
+        "Begin here: 6 samples of 40 tokens, all of which count and none of which is clipped. " + STEP_BY_STEP,
+        calm(6, 40),
     ),
-    case(AGAIN, KEEP_NOTHING, tokens(6, 40, share=2.0)),
+    case(AGAIN, KEEP_NOTHING, calm(6, 40)),
     case(
         "some tokens count",
         "About 245 of 350 tokens count: the others are neither in the sum nor in the count.",
@@ -224,6 +232,7 @@ CASES = (
         "No token of this micro-batch counts, and 1000 of the step do: its part is 0.",
         tokens(5, 20, share=-1.0),
         count=1000,
+        aim=Aim.EDGES,
     ),
     case("clip = 0.5", "clip is 0.5 here. Is it used, at both ends?", tokens(6, 40, spread=0.6), clip=0.5),
     case(
@@ -243,6 +252,7 @@ CASES = (
         "the ratio overflows",
         "logp - old is up to 9999 with A > 0. e^89 is infinite, and clipped it is 1 + clip. Its gradient is 0.",
         differences(*OVERFLOW, advantage=(0.7, 1.3, 0.2, 2.0)),
+        aim=Aim.EDGES,
     ),
     case(
         "advantage 0",
@@ -253,6 +263,7 @@ CASES = (
         "the ratio underflows",
         "logp - old is down to -9999, the ratio is 0: with A > 0 so is the term, with A < 0 it is (1 - clip) A.",
         differences(*SHRUNK, advantage=(0.7, -1.3, 0.2, -2.0)),
+        aim=Aim.EDGES,
     ),
     case(
         "a negative advantage and a large ratio",
@@ -272,16 +283,16 @@ CASES = (
         mask=draw.same.put(True, 2, 5),
         logp=draw.same.put(torch.nan, 2, 5),
     ),
-    case("1 token a sample", "One token a sample: the policy gradient of a bandit.", tokens(70, 1)),
-    case("17 tokens a sample", "17 tokens in a block of 32: the other 15 lanes add nothing.", tokens(9, 17)),
-    # Few of these many tokens are clipped: errors of a sum of equal numbers do not walk at random.
-    case("1000 tokens a sample", "1000 tokens leave 24 lanes of a block of 1024 empty.", tokens(3, 1000, spread=0.1)),
+    case("1 token a sample", "One token a sample: the policy gradient of a bandit.", calm(70, 1)),
+    case("17 tokens a sample", "17 tokens in a block of 32: the other 15 lanes add nothing.", calm(9, 17)),
+    case("1000 tokens a sample", "1000 tokens leave 24 lanes of a block of 1024 empty.", calm(3, 1000)),
     case(
         "8193 tokens a sample",
         "One token more than 8192, several blocks: is every part of the sum added?",
-        tokens(2, 8193, spread=0.1),
+        calm(2, 8193),
     ),
-    case("many samples", "300 samples of 6 tokens. Does every one find a program?", tokens(300, 6)),
+    case("many samples", "300 samples of 6 tokens. Does every one find a program?", calm(300, 6)),
+    # Few of these many tokens are clipped: errors of a sum of equal numbers do not walk at random.
     case(
         "as in training",
         "24 samples of up to 1536 tokens. Every tensor can be read once.",
@@ -364,8 +375,31 @@ _REASON = (
     "order, √n + n / 32 ulp of their magnitudes; those that are clipped are equal, and may lose a quarter of an ulp "
     "more each."
 )
-_TOKEN = ("some tokens count", "samples of unequal length", "nothing counts", "count = 0 and tokens")
-_POINT = (*_TOKEN, "advantage 0", "NaN and infinity where nothing counts")
+_POINT = (  # what is clipped, what counts and what is divided by, all of which plain values leave out
+    "some tokens count",
+    "samples of unequal length",
+    "one token",
+    "one clipped token",
+    "nothing counts",
+    "count of the whole step",
+    "count is no whole number",
+    "count = 1",
+    "count = 0 and tokens",
+    "clip = 0.5",
+    "clip = 0.02 and a count",
+    "far from the old policy",
+    "advantage 0",
+    "a negative advantage and a large ratio",
+    "NaN and infinity where nothing counts",
+    "as in training",
+)
+_CALM = (
+    "ordinary values",
+    AGAIN,
+    *(f"{count} tokens a sample" for count in (17, 1000, 8193)),
+    "1 token a sample",
+    "many samples",
+)
 
 
 def _bytes(logp: Tensor, old: Tensor, advantage: Tensor, mask: Tensor) -> int:
@@ -406,13 +440,20 @@ UNCLIPPED = CommonMistake(
     story="A token that is clipped has no gradient: its loss does not depend on logp.",
 )
 
+
+def _from_above(one: Case) -> Case:
+    """The case with a dloss: 1 in plain values."""
+    (found,) = also((one,), dloss=draw.tensor(1.0) if one.name in _CALM else draw.normal().scale(0.8).plus(-0.1))
+    return found
+
+
 policy_loss_backward = Exercise(
     name="policy_loss_backward",
     summary="dlogp = -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere",
     oracle=gradient_of,
     outputs=(Output("dlogp", "logp"),),
     cases=(
-        *also(CASES, dloss=draw.normal().scale(0.8).plus(-0.1)),
+        *(_from_above(one) for one in CASES),
         case(
             "a dloss of 1e-8",
             "dloss is 1e-8: what comes out is as small, with as many digits.",
@@ -433,5 +474,5 @@ policy_loss_backward = Exercise(
     ),
     traffic=1.05,
     forward=policy_loss_forward,
-    about=_POINT,
+    about=(*_POINT, "a dloss of 1e-8"),
 )
