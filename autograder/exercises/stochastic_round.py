@@ -47,6 +47,11 @@ def every(lower: Values) -> Values:
     return lower.map(lambda lower: words(torch.arange(-(2**15), 2**15), lower))
 
 
+def below_the_next(*sizes: int) -> Values:
+    """Numbers near 1 that `FEW_BITS` leave where they are, and that rounding to nearest would not."""
+    return draw.integers(*sizes, low=0x3F00, high=0x40FF).map(lambda upper: words(upper, torch.tensor(0xC000)))
+
+
 def lower_half(x: Tensor) -> Tensor:
     """The lower 16 bits."""
     return x.view(torch.int32).long() % HALF
@@ -65,6 +70,7 @@ def edge(x: Tensor, bits: Tensor) -> None:
 
 
 LOWER, ONE_BIT = draw.integers(HALF, low=0, high=HALF - 1), draw.integers(HALF, low=0, high=1).to(torch.int32)
+FEW_BITS = 0x1000  # of one element, so that no wrong rounding is right by chance
 LARGEST = torch.tensor([0x7F7F, -0x81])  # the largest finite upper halves, of both signs
 EVERY = "All 65,536 bfloat16 values, zeros, infinities and NaN among them, "
 CARRY = WildBug(
@@ -169,10 +175,15 @@ stochastic_round = Exercise(
         case(
             "one element",
             "One element: in a kernel, one lane of a block; the others are masked off.",
-            x=draw.normal(1),
-            bits=bits(1),
+            x=below_the_next(1),
+            bits=draw.tensor([FEW_BITS], torch.int32),
         ),
-        case("no dimensions", "x.shape may be (): count elements with numel().", x=draw.normal(), bits=bits()),
+        case(
+            "no dimensions",
+            "x.shape may be (): count elements with numel().",
+            x=below_the_next(),
+            bits=draw.tensor(FEW_BITS, torch.int32),
+        ),
         case("no elements", "An empty tensor: return an empty bfloat16 tensor.", x=draw.normal(0, 3), bits=bits(0, 3)),
         case("one past a block", "1025 elements: one more than a block of 1024.", x=draw.normal(1025), bits=bits(1025)),
         case("three dimensions", "16,385 elements, several blocks.", x=draw.normal(5, 29, 113), bits=bits(5, 29, 113)),
