@@ -13,7 +13,7 @@ MARK = "mark.gpu"
 
 def device_tests(name: str, simulated: bool) -> dict:
     """``tests``: by name "passed", or "failed: ..." or "not run: ..." with the reason."""
-    files = [path for path in sorted(TESTS.glob("test_*.py")) if MARK in path.read_text(encoding="utf-8")]
+    files = [path for path in sorted(TESTS.rglob("test_*.py")) if MARK in path.read_text(encoding="utf-8")]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "tests.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-n", str(min(8, os.cpu_count() or 1))]

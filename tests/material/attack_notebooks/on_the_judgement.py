@@ -38,7 +38,7 @@ def not_a_number(nb):
     find(nb, TORCH)["source"] = "def silu_forward(x):\n    return torch.full_like(x, float('nan'))"
 
 
-@attack({TORCH: 0}, "int")
+@attack({TORCH: 0}, "Return a tensor, not a Python number.")
 def minus_one(nb):
     """-1, which nbgrader reads as full marks."""
     find(nb, TORCH)["source"] = "def silu_forward(x):\n    return -1"
