@@ -1,7 +1,6 @@
 """``graded-kernels grade``: makes the verdicts that are missing, then has nbgrader grade the class from them."""
 
 import argparse
-import json
 import sys
 import time
 from collections import Counter, defaultdict, deque
@@ -9,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from ..judge import DEATHS, FAILED, UNFIT, Cluster, Job, NoCluster, Store, Verdict, count, remote
+from ..judge import FAILED, Cluster, Job, NoWorker, Store, Verdict, count, made_by, remote, task
 from ..runner import Answer, SandboxError
 from .cluster import local, prepare
 from .course import Course, NoCourse
@@ -24,7 +24,6 @@ from .nbgrader.submission import Notebook, NotReleased, Stop
 
 DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 LOCK = "grade.lock"
-LEFT = f"its check ended {DEATHS} of the processes that check answers"
 KEPT = "Every verdict that was reached is kept; the same command goes on from here."
 REFUSALS = (NoCourse, NotReleased, HiddenCasesError, ClassSecretError, PointsError, SandboxError)
 
@@ -65,7 +64,7 @@ def grade(
     except REFUSALS as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
         return USAGE
-    except (NoCluster, OSError, RuntimeError) as error:
+    except (NoWorker, OSError, RuntimeError) as error:
         tell(f"Stopped: {str(error).rstrip('.')}.{fix(error)} {KEPT}")
         return FAILURE
     except KeyboardInterrupt:
@@ -100,12 +99,12 @@ class Making:
             self._advance(notebook)
 
     def carry_out(self, cluster: Cluster) -> None:
-        """Makes the verdicts, and tells of each notebook that has all of its own. Raises NoCluster, OSError."""
+        """Makes the verdicts, and tells of each notebook that has all of its own. Raises NoWorker, OSError."""
         where = f"; dashboard: {cluster.dashboard}" if cluster.dashboard else ""
         processes = "1 process" if cluster.threads == 1 else f"{cluster.threads} processes"
         tell(f"{count(len(self.queue), 'verdict')} to make, on {processes}{where}")
         begun = time.monotonic()
-        for job, found in cluster.run(self.queue):
+        for job, found in made_by(cluster, self.queue, task.check):
             self._keep(job, found)
             waiting = self._wait.pop(job.key)
             if self._known[job.key]:  # a cell that later answers are checked without
@@ -116,17 +115,14 @@ class Making:
                     left = f", about {duration(len(self._wait) * pace)} left" if self._wait else ""
                     tell(f"[{self._ready}/{self._all}{left}] {notebook.name}")
 
-    def _keep(self, job: Job, found: str | None) -> None:
-        """Raises NoCluster, and OSError where the verdict cannot be written."""
-        answer = json.loads(found) if found else {}
-        if UNFIT in answer:
-            raise NoCluster(f"a worker cannot be used: {answer[UNFIT]}")
-        if FAILED in answer:
-            tell(f"The check of an answer to {job.name} crashed ({answer[FAILED]}). nbgrader leaves it to a person.")
+    def _keep(self, job: Job, found: dict[str, Any] | None) -> None:
+        """Raises OSError where the verdict cannot be written."""
+        if found and FAILED in found:
+            tell(f"The check of an answer to {job.name} crashed ({found[FAILED]}). nbgrader leaves it to a person.")
             self._known[job.key] = None
             self._made[job.name] += 1
             return
-        verdict = Verdict.from_json(found) if found else Verdict(job.key, job.name, left=LEFT)
+        verdict = Verdict.of(found) if found else Verdict.left_to_a_person(job.key, job.name)
         self.store.put(verdict)
         self._known[job.key] = verdict.stopped_in
         self._made[job.name] += 1

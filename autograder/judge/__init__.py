@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
+    from .make_all import NoWorker, made_by
     from .records.bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
     from .records.common import (
         AGAIN,
@@ -57,9 +58,9 @@ if TYPE_CHECKING:
     from .verdicts import task
     from .verdicts.job import Job, versions
     from .verdicts.make import make, shared_worker
-    from .verdicts.scheduler import DEATHS, SETTINGS, Cluster, NoCluster, configured, remote
+    from .verdicts.scheduler import SETTINGS, Cluster, configured, remote
     from .verdicts.store import Store
-    from .verdicts.task import FAILED, UNFIT
+    from .verdicts.task import FAILED
     from .verdicts.verdict import LATE, LOST, Verdict
 
 __getattr__ = lazy_face(__name__, __file__)

@@ -17,10 +17,10 @@ from graded_kernels.autograder.classroom import grade as grading
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.nbgrader.reader import Reader
 from graded_kernels.autograder.classroom.nbgrader.regrade import Origin, digest, mark
+from graded_kernels.autograder.judge.make_all import UNFIT, NoWorker
 from graded_kernels.autograder.judge.verdicts.job import Job
-from graded_kernels.autograder.judge.verdicts.scheduler import NoCluster
 from graded_kernels.autograder.judge.verdicts.store import Store
-from graded_kernels.autograder.judge.verdicts.task import FAILED, UNFIT, check
+from graded_kernels.autograder.judge.verdicts.task import FAILED, check
 from graded_kernels.autograder.judge.verdicts.verdict import LATE, Verdict
 from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
 
@@ -182,7 +182,7 @@ def test_a_crash_of_the_check_is_left_to_autograde(course, graded, capsys):
     ("end", "status", "sentence"),
     [
         (lambda job: json.dumps({UNFIT: "it has torch 2.0"}), 1, "a worker cannot be used: it has torch 2.0"),
-        (NoCluster("no scheduler answers"), 1, "no scheduler answers"),
+        (NoWorker("no scheduler answers"), 1, "no scheduler answers"),
         (KeyboardInterrupt(), 130, "Stopped. Every verdict"),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
     ],

@@ -3,14 +3,14 @@
 import argparse
 import contextlib
 import json
-import queue
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ...words import NOT_PASSED, PASSED, USAGE, UsageError, visible
+from ..make_all import made_here
 from .answers import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
@@ -62,26 +62,19 @@ def check_several(options: argparse.Namespace) -> int:
 def _all(record: "Exercise | Witness", options: argparse.Namespace) -> Iterator[Checked]:
     """The results in the order of the files, each as soon as it is known, from as many workers as jobs."""
     with contextlib.ExitStack() as stack:
-        free: queue.SimpleQueue[Worker | None] = queue.SimpleQueue()
-        count = min(options.jobs, len(options.files))
-        for _ in range(count):
-            free.put(None if options.in_process else stack.enter_context(started(options.record)))
+        count = 0 if options.in_process else min(options.jobs, len(options.files))
+        workers: list[Worker | None] = [stack.enter_context(started(options.record)) for _ in range(count)] or [None]
 
-        def one(file: Path) -> Checked:
-            worker = free.get()
-            try:
-                return _checked(file, record, options, worker)
-            finally:
-                free.put(worker)
+        def maker(worker: "Worker | None") -> Callable[[tuple[int, Path]], Checked]:
+            return lambda numbered: _checked(numbered[1], record, options, worker)
 
-        if count == 1:
-            yield from map(one, options.files)
-            return
-        pool = stack.enter_context(ThreadPoolExecutor(count))
-        stack.callback(pool.shutdown, cancel_futures=True)  # where somebody interrupts
-        waiting: list[Future[Checked]] = [pool.submit(one, file) for file in options.files]
-        for future in waiting:
-            yield future.result()
+        known: dict[int, Checked] = {}
+        shown = 0
+        for (number, _), checked in made_here(deque(enumerate(options.files)), [maker(one) for one in workers]):
+            known[number] = checked
+            while shown in known:
+                yield known[shown]
+                shown += 1
 
 
 def _checked(file: Path, record: "Exercise | Witness", options: argparse.Namespace, worker: "Worker | None") -> Checked:

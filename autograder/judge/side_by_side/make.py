@@ -16,6 +16,7 @@ from typing import Any, TextIO
 from ...runner import SandboxError, Trouble, linux
 from ...words import UsageError
 from ..commands.answers import keep_stdout
+from ..make_all import UNFIT
 from ..results.causes import Cause
 from ..settings import Settings
 from ..verdicts.make import shared_worker
@@ -177,7 +178,7 @@ def main() -> None:
         try:
             found = verdict(Job.from_json(line))
         except SandboxError as error:
-            found = {"unfit": str(error)}
+            found = {UNFIT: str(error)}
         print(json.dumps(found), file=answers, flush=True)
 
 

@@ -6,15 +6,12 @@ import tempfile
 from typing import Any, Self
 
 from ...runner import LineServer, ServerEnded
+from ..make_all import UNFIT, NoWorker
 from .job import Job
 from .verdict import about, without_report
 
 WALL = 10  # times the limit of processor time by the clock: a busy machine is not the job's fault
 LAST = 300  # characters of what a process said before it ended
-
-
-class Unfit(Exception):
-    """No process can make verdicts here; the message says why."""
 
 
 class Process:
@@ -44,7 +41,7 @@ class Process:
         self._folder.cleanup()
 
     def verdict(self, job: Job) -> dict[str, Any]:
-        """The verdict on a job, whatever it does to the process. Raises Unfit."""
+        """The verdict on a job, whatever it does to the process. Raises NoWorker."""
         self._said.seek(0)
         self._said.truncate()
         try:
@@ -54,8 +51,8 @@ class Process:
             self._empty()
             status, why = ("timeout", late) if late else ("crashed", self._last_words())
             return about(job) | without_report(status, why) | {"final": False}
-        if "unfit" in found:
-            raise Unfit(found["unfit"])
+        if UNFIT in found:
+            raise NoWorker(found[UNFIT])
         return found
 
     def _empty(self) -> None:

@@ -1,12 +1,11 @@
 """``graded-kernels compare --table``: a job a line in, a verdict a line out, as each is made."""
 
 import argparse
+import contextlib
 import functools
 import json
 import os
-import queue
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -14,9 +13,10 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...words import NOT_PASSED, PASSED, Terminal, UsageError
+from ..make_all import NoWorker, made_by, made_here
 from ..report.phrases import count
 from .job import Job, read
-from .process import Process, Unfit
+from .process import Process
 from .verdict import about, is_final, without_report
 
 EVERY = 30.0  # seconds between two lines about the progress, where no terminal shows one that changes
@@ -39,7 +39,7 @@ def main(options: argparse.Namespace) -> int:
                 output.write(verdict)
                 final += verdict["final"]
                 progress.made(job, verdict)
-        except Unfit as error:
+        except NoWorker as error:
             raise UsageError(str(error)) from None
         except KeyboardInterrupt:
             progress.end(f"Stopped. {output.kept}")
@@ -58,62 +58,30 @@ def _made(jobs: "deque[Job]", options: argparse.Namespace) -> Made:
 
 
 def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
-    """On this machine: each of the processes takes the next job. Raises Unfit."""
-    done: queue.Queue[tuple[Job, dict[str, Any]] | BaseException | None] = queue.Queue()
-    stop = threading.Event()
-    every = [Process(seconds) for _ in range(processes)]
+    """On this machine: each of the processes takes the next job. Raises NoWorker."""
+    with contextlib.ExitStack() as stack:
+        every = [stack.enter_context(Process(seconds)) for _ in range(processes)]
 
-    def work(process: Process) -> None:
-        try:
-            with process:
-                while not stop.is_set():
-                    try:
-                        job = jobs.popleft()
-                    except IndexError:
-                        break
-                    done.put((job, process.verdict(job)))
-        except BaseException as error:
-            done.put(error)
-        done.put(None)
+        def stop() -> None:
+            for process in every:  # nobody waits for the verdicts that are being made
+                process.close()
 
-    threads = [threading.Thread(target=work, args=(process,), daemon=True) for process in every]
-    for thread in threads:
-        thread.start()
-    running = len(threads)
-    try:
-        while running:
-            found = done.get()
-            if isinstance(found, BaseException):
-                raise found
-            if found is None:
-                running -= 1
-            else:
-                yield found
-    finally:
-        stop.set()
-        for process in every:  # nobody waits for the verdicts that are being made
-            process.close()
+        yield from made_here(jobs, [process.verdict for process in every], stop)
 
 
 def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
-    """On a cluster that Dask leads. Raises UsageError where it cannot be reached."""
+    """On a cluster that Dask leads. Raises NoWorker, and UsageError where Dask is missing."""
     try:
-        from ..verdicts.scheduler import NoCluster, remote
+        from ..verdicts.scheduler import remote
     except ImportError:
         raise UsageError("--scheduler needs Dask: pip install distributed") from None
     from .task import made
 
     if not address.startswith("tls://"):
         print(f"{address} is not encrypted: whoever reaches it can read the jobs and change verdicts.", file=sys.stderr)
-    try:
-        with remote(address, "") as cluster:
-            for job, text in cluster.run(jobs, functools.partial(made, seconds=seconds)):
-                found = json.loads(text) if text else about(job) | without_report("crashed", LEFT) | {"final": False}
-                if "unfit" in found:
-                    raise Unfit(f"a worker cannot be used: {found['unfit']}")
-                yield job, found
-    except NoCluster as error:
-        raise UsageError(str(error)) from None
+    with remote(address, "") as cluster:
+        for job, found in made_by(cluster, jobs, functools.partial(made, seconds=seconds)):
+            yield job, found or about(job) | without_report("crashed", LEFT) | {"final": False}
 
 
 class Output:

@@ -5,8 +5,9 @@ import functools
 import json
 import threading
 
+from ..make_all import UNFIT, NoWorker
 from .job import Job
-from .process import Process, Unfit
+from .process import Process
 
 
 def made(job: str, rung: str, seconds: float) -> str:
@@ -17,8 +18,8 @@ def made(job: str, rung: str, seconds: float) -> str:
     process.seconds = seconds
     try:
         return json.dumps(process.verdict(Job.from_json(job)))
-    except Unfit as error:
-        return json.dumps({"unfit": str(error)})
+    except NoWorker as error:
+        return json.dumps({UNFIT: str(error)})
 
 
 @functools.cache

@@ -6,15 +6,14 @@ Whoever reaches a scheduler can run code in its workers.
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
 
 import dask
 from distributed import Client, Future, as_completed
 from distributed.scheduler import KilledWorker
 
-from .task import check
+from ..make_all import NoWorker, W
+from .verdict import DEATHS
 
-DEATHS = 3  # workers that a check may end before it is left to a person
 _AHEAD = 4  # checks that are handed to a cluster which has no worker yet
 _PATIENCE = 60  # seconds to reach a scheduler
 SETTINGS = {
@@ -26,28 +25,6 @@ SETTINGS = {
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
 }
-
-
-class Work(Protocol):
-    """What a cluster is given to do, as text."""
-
-    @property
-    def name(self) -> str:
-        """For Dask's dashboard."""
-
-    @property
-    def key(self) -> str:
-        """The same for the same work."""
-
-    def to_json(self) -> str:
-        """What the worker is handed."""
-
-
-W = TypeVar("W", bound=Work)
-
-
-class NoCluster(Exception):
-    """No worker can be had; the message says why."""
 
 
 class Cluster:
@@ -65,9 +42,9 @@ class Cluster:
         """The number of jobs that run at the same time."""
         return self._threads() if self._threads else sum(self._client.nthreads().values())
 
-    def run(self, queue: deque[W], check: Callable[[str, str], str] = check) -> Iterator[tuple[W, str | None]]:
+    def run(self, queue: deque[W], work: Callable[[str, str], str]) -> Iterator[tuple[W, str | None]]:
         """Each job of the queue with what came of it, or None where it ended `DEATHS` workers. Jobs may be added to the
-        queue between two results. check: called in a worker with the job and the rung.
+        queue between two results. work: called in a worker with the job and the rung.
         """
         running: dict[Future[str], W] = {}
         done = as_completed()
@@ -77,7 +54,7 @@ class Cluster:
             for _ in range(min(room, len(queue))):
                 job = queue.popleft()
                 key = f"{job.name}-{job.key}"
-                future = self._client.submit(check, job.to_json(), self._rung, key=key, pure=True)
+                future = self._client.submit(work, job.to_json(), self._rung, key=key, pure=True)
                 running[future] = job
                 done.add(future)
 
@@ -91,18 +68,18 @@ class Cluster:
             elif isinstance(future.exception(), KilledWorker):
                 yield job, None
             else:
-                raise NoCluster(f"the cluster gave up a check: {future.exception()}")
+                raise NoWorker(f"the cluster gave up a check: {future.exception()}")
             future.release()
 
 
 @contextmanager
 def remote(address: str, rung: str) -> Iterator[Cluster]:
-    """The one at ``address``; certificates for ``tls://`` come from Dask's own configuration. Raises NoCluster."""
+    """The one at ``address``; certificates for ``tls://`` come from Dask's own configuration. Raises NoWorker."""
     with configured():
         try:
             client = Client(address, timeout=_PATIENCE)
         except (OSError, ValueError, TypeError) as error:
-            raise NoCluster(f"no scheduler answers at {address}: {error}") from None
+            raise NoWorker(f"no scheduler answers at {address}: {error}") from None
         with client:
             yield Cluster(client, rung)
 

@@ -3,11 +3,12 @@
 import json
 
 from ...runner import SandboxError
+from ..make_all import UNFIT
 from .job import Job, OtherVersions
 from .make import load, make, shared_worker
 
 __all__ = ["check", "load"]
-UNFIT, FAILED = "unfit", "failed"  # keys of an answer that is not a verdict: the worker is unusable; the check crashed
+FAILED = "failed"  # the key of an answer that is no verdict, because the check crashed
 
 
 def check(job: str, rung: str) -> str:

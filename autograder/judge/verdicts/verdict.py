@@ -9,6 +9,7 @@ from typing import Any
 from ..results.points import WEIGHTS, Points, points_of
 
 LATE, LOST = "time limit", "lost worker"
+DEATHS = 3  # workers that a check may end before it is left to a person
 SETTLED = 2  # checks of an answer whose result may be the machine's fault, after which the last one counts
 
 
@@ -43,6 +44,11 @@ class Verdict:
     doubt: str = ""
     left: str = ""
 
+    @classmethod
+    def left_to_a_person(cls, key: str, name: str) -> "Verdict":
+        """That of a job whose check ended every worker that tried."""
+        return cls(key, name, left=f"its check ended {DEATHS} of the processes that check answers")
+
     @property
     def final(self) -> bool:
         """Whether it counts: nothing but the answer decided it, or a second check came to the same end."""
@@ -64,9 +70,16 @@ class Verdict:
     def from_json(cls, text: str | bytes) -> "Verdict":
         """Raises Damaged."""
         try:
-            data = json.loads(text)
+            return cls.of(json.loads(text))
+        except (ValueError, RecursionError) as error:
+            raise Damaged(str(error)) from None
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> "Verdict":
+        """The verdict that these fields make. Raises Damaged."""
+        try:
             found = cls(**data)
-        except (ValueError, TypeError, RecursionError) as error:
+        except TypeError as error:
             raise Damaged(str(error)) from None
         for field in fields(cls):
             value = data.get(field.name, field.default)
