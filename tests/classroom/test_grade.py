@@ -33,7 +33,7 @@ class Answers:
     def __init__(self, found):
         self.found, self.asked = found, []
 
-    def run(self, queue):
+    def run(self, queue, work):
         while queue:
             job = queue.popleft()
             self.asked.append(job)

@@ -150,7 +150,7 @@ def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypa
     monkeypatch.setattr(scheduler, "as_completed", Completed)
     queue = deque(SimpleNamespace(name="n", key=str(number), to_json=partial(str, number)) for number in range(3))
     cluster = scheduler.Cluster(Client(), "strong", threads)
-    under_way = [(found, list(Client.submitted)) for _, found in cluster.run(queue)]
+    under_way = [(found, list(Client.submitted)) for _, found in cluster.run(queue, check)]
     assert under_way == [("0", ["0", "1"]), ("1", ["0", "1", "2"]), ("2", ["0", "1", "2"])]
     assert Client.asked == (0 if threads else 4)
 
