@@ -51,14 +51,12 @@ def call(block: str, *args: Any) -> tuple[torch.Tensor, torch.Tensor]:
 def line_up(witness: str, function: Callable[[str], Any]) -> None:
     """Prints for each suspect of a witness whether ``function(name)`` convicts it, and if so who shipped the bug."""
     record = _record(witness)
-    for seed in range(len(record.all)):
-        one, report = record.drawn(seed), check(record, function, seed=seed)
-        said = f"convicted. {one.bug.story} {one.bug.thread}" if report else f"not yet. {_last(report.cases)}"
-        print(textwrap.fill(f"{one.exercise.name}: {said}", 100, subsequent_indent="    "))
-
-
-def _last(cases: Any) -> str:
-    return next(str(case.message) for case in cases if case.status in ("fail", "error"))
+    report = check(record, function)
+    for one in record.all:
+        name = one.exercise.name
+        open_cases = [case for case in report.cases if case.suspect == name and case.status != "pass"]
+        said = f"not yet. {open_cases[0].message}" if open_cases else f"convicted. {one.bug.story} {one.bug.thread}"
+        print(textwrap.fill(f"{name}: {said}", 100, subsequent_indent="    "))
 
 
 def _record(name: str) -> Witness:

@@ -135,7 +135,7 @@ class _Check:
         """What a check finds, but for what compilers say. see: called with what came of each case."""
         record = self.record
         if isinstance(record, Witness):
-            return _Found(judge_witness(record, self.runner, self.settings.seed))
+            return _Found(judge_witness(record, self.runner))
         found = _Found(self._judge_cases(record, see))
         if not found.stopped:
             found.cases += judge_bias(record, found.judged)

@@ -5,12 +5,13 @@ and gets a sentence, not an exception.
 """
 
 import inspect
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import torch
 
-from ..runner import Args, Call, Runner, dtype_name, results_of
+from ..runner import Args, Call, Outcome, Runner, Trouble, dtype_name, results_of
 from .case_verdict import UNJUDGED, Judged
 from .closeness import Comparison, compare_all, expect
 from .records.record import Case, Witness
@@ -20,25 +21,51 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 # Of a tensor, and of all of them together: an input that shows a bug is small, and what is right is computed in the
 # process that judges, with scores that grow as the square of it. The course's own witnesses take 1,536 at most.
 DIMENSIONS, ELEMENTS = 8, 2048
+Names = tuple[str, str, str]  # of the cases of an input
 
 
-def judge_witness(record: Witness, runner: Runner, seed: int = 0) -> list[Judged]:
-    """Three cases: the input is one the contract allows, right code is right on it, and the bug is wrong on it. seed:
-    draws which input is asked for, where there are several; an input that shows another of their bugs is told so.
+def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
+    """Three cases for each input that the function is to give: the contract allows it, right code is right on it, and
+    the bug is wrong on it. An input that shows another of the bugs instead is told so.
     """
-    asked = record.drawn(seed)
-    outcome = runner.examine(Call((asked.exercise.name,) if record.others else ())).first
-    if outcome.trouble:
-        names = _names(asked)
-        message = outcome.trouble.place + outcome.trouble.message
-        first = _case(names[0], "error", message, asked, details=outcome.trouble.details)
-        first = replace(first, kind=None if outcome.trouble.kind in UNJUDGED else first.kind)
-        return [
-            Judged(first, trouble=outcome.trouble),
-            *(Judged(_case(n, "not-run", "There is no input.", asked)) for n in names[1:]),
-        ]
-    judged = _of_input(asked, outcome.outputs)
-    if not _shown(judged) and (others := [one for one in record.all if _shown(_of_input(one, outcome.outputs))]):
+    judged: list[Judged] = []
+    for asked, outcome in itertools.zip_longest(record.all, _outcomes(record, runner)):
+        names = _names(asked, bool(record.others))
+        if outcome is None:
+            found = [Judged(_case(name, "not-run", "The answer was not called again.", asked)) for name in names]
+        elif outcome.trouble:
+            found = _without_input(asked, names, outcome.trouble)
+        else:
+            found = _told(record, asked, names, outcome.outputs)
+        judged += [replace(one, result=replace(one.result, suspect=asked.exercise.name)) for one in found]
+    return judged
+
+
+def _outcomes(record: Witness, runner: Runner) -> Iterator[Outcome]:
+    """What comes of each call, up to a trouble that no other call can mend, or that takes its time."""
+    for asked in record.all:
+        outcome = runner.examine(Call((asked.exercise.name,) if record.others else ())).first
+        yield outcome
+        if outcome.trouble and _is_last(outcome.trouble):
+            return
+
+
+def _is_last(trouble: Trouble) -> bool:
+    return trouble.kind in (*UNJUDGED, "timeout") or bool(trouble.cell)
+
+
+def _without_input(asked: Witness, names: Names, trouble: Trouble) -> list[Judged]:
+    """The cases of a call that gave no input."""
+    first = _case(names[0], "error", trouble.place + trouble.message, asked, details=trouble.details)
+    first = replace(first, kind=None if trouble.kind in UNJUDGED else first.kind)
+    rest = (Judged(_case(name, "not-run", "There is no input.", asked)) for name in names[1:])
+    return [Judged(first, trouble=trouble), *rest]
+
+
+def _told(record: Witness, asked: Witness, names: Names, args: Args) -> list[Judged]:
+    """The three cases of an input, which of the other bugs it shows among them."""
+    judged = _of_input(asked, names, args)
+    if not _shown(judged) and (others := [one for one in record.all if _shown(_of_input(one, names, args))]):
         said = f" It shows the bug in {' and in '.join(one.exercise.name for one in others)}; "
         failed = next(number for number, one in enumerate(judged) if one.result.status == "fail")
         result = judged[failed].result
@@ -47,17 +74,17 @@ def judge_witness(record: Witness, runner: Runner, seed: int = 0) -> list[Judged
     return judged
 
 
-def _names(record: Witness) -> tuple[str, str, str]:
-    return "a valid input", "right code is right on it", f"{record.bug.who} is wrong on it"
+def _names(asked: Witness, several: bool) -> Names:
+    of = f"{asked.exercise.name}: " if several else ""
+    return f"{of}a valid input", f"{of}right code is right on it", f"{asked.bug.who} is wrong on it"
 
 
 def _shown(judged: list[Judged]) -> bool:
     return all(one.result.status == "pass" for one in judged)
 
 
-def _of_input(record: Witness, args: Args) -> list[Judged]:
+def _of_input(record: Witness, names: Names, args: Args) -> list[Judged]:
     """The three cases of an input."""
-    names = _names(record)
     try:
         complaint = complaint_about(record, args)
         if not complaint:
@@ -70,7 +97,7 @@ def _of_input(record: Witness, args: Args) -> list[Judged]:
     return [Judged(invalid), *rest]
 
 
-def _judged(record: Witness, args: Args, names: tuple[str, str]) -> list[Judged]:
+def _judged(record: Witness, args: Args, names: tuple[str, ...]) -> list[Judged]:
     """Right code and the bug on a valid input."""
     case = Case("witness", lambda generator: args, record.hint)
     exercise = record.exercise

@@ -7,7 +7,6 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from random import Random
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
@@ -359,7 +358,7 @@ class Witness:
         It gets tensors, also without elements, of floating-point numbers or, for the names in ``integers``, of int64;
         and for parameters with a default what has the default's type.
     others: further witnesses that the same function is to give: it is called with the name of an exercise of theirs, or
-        of this one, as ``function("rotary")``. The seed of a check draws which.
+        of this one, as ``function("rotary")``. A check asks for each, and each is worth as many of the points.
     """
 
     name: str
@@ -377,11 +376,6 @@ class Witness:
     def all(self) -> tuple["Witness", ...]:
         """Each witness that the function is to give."""
         return (replace(self, others=()), *self.others)
-
-    def drawn(self, seed: int) -> "Witness":
-        """The one that a check asks for. Seeds 0, 1, ... ask for each, and so do as many from any multiple on."""
-        order = Random(f"{self.name} {seed // len(self.all)}").sample(self.all, len(self.all))
-        return order[seed % len(self.all)]
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -69,6 +69,7 @@ class CaseResult:
         the names of the outputs in which an element is wrong, a list's once. right: how many others there are.
     shipped: whether the case is of the point, and there for a bug that shipped. half: whether it has inputs in half
         precision.
+    suspect: of a witness, the function in which the bug is that its input is to show; "" in any other case.
     repeat: lines of Python that call the answer with the same arguments, where there is such a way.
     worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an
         element takes, above 1 where it is wrong; both infinite where NaN or infinity disagree, None where nothing was
@@ -100,4 +101,5 @@ class CaseResult:
     right: int = 0
     shipped: bool = False
     half: bool = False
+    suspect: str = ""
     repeat: str = ""

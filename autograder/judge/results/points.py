@@ -81,10 +81,19 @@ def points_of(report: Mapping[str, Any], weights: Mapping[str, float] = WEIGHTS)
     if any(case["flaw"] == Flaw.WHOLE for case in report["cases"]):
         return Points(0.0)
     if not cases:
-        return Points(float(report["passed"]))
+        return Points(_convicted(report))
     accounts = [_Account(cases, report, weights, excuse) for excuse in (None, *excuses(cases))]
     worth = [account.points() for account in accounts if account.near]
     return max(worth, key=lambda points: points.score, default=Points(0.0, limit=GROSS))
+
+
+def _convicted(report: Mapping[str, Any]) -> float:
+    """The share of the bugs that a witness shows; 1 or 0 for any other exercise whose cases have no aim."""
+    shown: dict[str, bool] = {}
+    for case in report["cases"]:
+        if suspect := case["suspect"]:
+            shown[suspect] = shown.get(suspect, True) and case["status"] == "pass"
+    return sum(shown.values()) / len(shown) if shown else float(report["passed"])
 
 
 def _is_open(case: Case) -> bool:
