@@ -87,15 +87,14 @@ BAD = {
 }
 
 
+def cases(block, args):
+    """The three cases of a suspect, of a check of an answer that knows no other."""
+    report = check(SUSPECTS[block][0], lambda asked: args if asked == block else None)
+    return [case for case in report.cases if case.suspect == block]
+
+
 def statuses(block, args):
-    name, _ = SUSPECTS[block]
-    report = check(name, lambda asked: args, seed=seed_of(block))
-    return tuple(case.status for case in report.cases), report
-
-
-def seed_of(block):
-    record = EXERCISES[SUSPECTS[block][0]]
-    return next(seed for seed in range(len(record.all)) if record.drawn(seed).exercise.name == block)
+    return tuple(case.status for case in cases(block, args))
 
 
 def test_there_are_twelve_with_a_thread_and_a_story():
@@ -108,38 +107,23 @@ def test_there_are_twelve_with_a_thread_and_a_story():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", [*range(6), 2**31 - 1])
-def test_our_answer_convicts_at_every_seed(name, seed):
+@pytest.mark.parametrize("seed", [0, 1, 2**31 - 1])
+def test_our_answer_convicts_all_at_every_seed(name, seed):
     report = check(name, load(answer(name, "torch")), seed=seed)
     assert report.score == 1, report
+    assert [case.suspect for case in report.cases[::3]] == [one.exercise.name for one in EXERCISES[name].all]
     assert report.environment["seed"] == seed
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_any_three_seeds_from_a_multiple_of_three_on_ask_for_each(name):
-    record = EXERCISES[name]
-    for first in (0, 3, 300):
-        assert {record.drawn(seed).exercise.name for seed in range(first, first + 3)} == {
-            one.exercise.name for one in record.all
-        }
-
-
-def test_classes_are_asked_for_different_ones():
-    asked = {tuple(EXERCISES[name].drawn(seed).exercise.name for name in NAMES) for seed in range(300)}
-    assert len(asked) > 60, len(asked)  # of 81
 
 
 @pytest.mark.parametrize("block", SUSPECTS)
 def test_another_input_convicts_too(block):
-    found, report = statuses(block, OTHERS[block])
-    assert found == ("pass", "pass", "pass"), report
+    assert statuses(block, OTHERS[block]) == ("pass", "pass", "pass"), cases(block, OTHERS[block])
 
 
 @pytest.mark.parametrize("block", SUSPECTS)
 @pytest.mark.parametrize("seed", range(8))
 def test_ordinary_input_convicts_nobody(block, seed):
-    found, report = statuses(block, ORDINARY[block](seed))
-    assert found == ("pass", "pass", "fail"), report
+    assert statuses(block, ORDINARY[block](seed)) == ("pass", "pass", "fail")
 
 
 @pytest.mark.parametrize("block", SUSPECTS)
@@ -220,17 +204,16 @@ RIGHT = {
     "block, args, says", [(block, *one) for block in BAD for one in BAD[block]], ids=lambda one: str(one)[:20]
 )
 def test_bad_input_gets_a_sentence(block, args, says):
-    found, report = statuses(block, args)
-    assert found == ("fail", "not-run", "not-run"), report
-    assert says in report.cases[0].message
+    assert statuses(block, args) == ("fail", "not-run", "not-run")
+    assert says in cases(block, args)[0].message
 
 
 @pytest.mark.parametrize("block", SUSPECTS)
 def test_input_without_elements_gets_a_sentence(block):
     name, _ = SUSPECTS[block]
     ours = as_tuple(load(answer(name, "torch"))(block))
-    found, report = statuses(block, tuple(a[:0] if isinstance(a, torch.Tensor) else a for a in ours))
-    assert found == ("fail", "not-run", "not-run"), report
+    empty = tuple(a[:0] if isinstance(a, torch.Tensor) else a for a in ours)
+    assert statuses(block, empty) == ("fail", "not-run", "not-run")
 
 
 @pytest.mark.parametrize("block", SUSPECTS)
@@ -238,34 +221,31 @@ def test_too_many_or_too_few_arguments_get_a_sentence(block):
     _, one = SUSPECTS[block]
     args = as_tuple(load(answer(SUSPECTS[block][0], "torch"))(block))
     for wrong in ((*args, *args, *args), args[: one.fewest - 1]):
-        found, report = statuses(block, wrong)
-        assert found in (("fail", "not-run", "not-run"), ("error", "not-run", "not-run")), report
-        assert "return" in report.cases[0].message
-        assert report.score == 0
+        assert statuses(block, wrong)[0] in ("fail", "error")
+        assert statuses(block, wrong)[1:] == ("not-run", "not-run")
+        assert "return" in cases(block, wrong)[0].message
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_isolated_it_is_asked_for_the_same(name, worker):
-    """The seed stays with the judge: what the answer's process is told is the name of one block."""
-    for seed in range(3):
-        report = check_answer(answer(name, "torch"), Settings("torch", seed=seed), worker=worker)
-        assert report.score == 1, report
+    report = check_answer(answer(name, "torch"), Settings("torch"), worker=worker)
+    assert report.score == 1, report
+    assert len(report.cases) == 9
 
 
 def test_an_answer_that_knows_one_block_is_told_which_it_lacks():
     only = {"chunk_steps": (torch.zeros(17),)}
-    report = check("scan_witness", lambda block: only[block], seed=seed_of("decay_to_end"))
-    assert "decay_to_end" in report.cases[0].message
-    assert report.score == 0
+    report = check("scan_witness", lambda block: only[block])
+    lacks = {case.suspect: case.message for case in report.cases if case.status == "error"}
+    assert list(lacks) == ["decay_to_end", "reverse_cumsum"]
+    assert all(suspect in message for suspect, message in lacks.items())
 
 
-def test_a_classs_verdict_is_about_what_its_seed_draws(worker):
-    """A learner who has one of three passes in one class of three."""
-    one = "import torch\n\n\ndef scan_witness(block):\n    return (torch.zeros(17),)\n"
-    jobs = [
-        Job(Answer("scan_witness", (Cell("scan_witness-torch", one),)), "torch", seed, Limits()) for seed in range(3)
-    ]
-    verdicts = [make(job, worker) for job in jobs]
-    assert [verdict.report["passed"] for verdict in verdicts].count(True) == 1
-    assert [verdict.report["environment"]["seed"] for verdict in verdicts] == [0, 1, 2]
-    assert len({job.key for job in jobs}) == 3
+def test_after_a_call_that_does_not_end_no_other_is_waited_for(worker):
+    """What came before it is kept."""
+    text = "import torch\n\n\ndef scan_witness(block):\n    while block == 'decay_to_end':\n        pass\n"
+    text += "    return (torch.zeros(17),)\n"
+    job = Job(Answer("scan_witness", (Cell("scan_witness-torch", text),)), "torch", 0, Limits(seconds=1.0))
+    report = make(job, worker).report
+    assert [case["status"] for case in report["cases"]] == ["pass"] * 3 + ["error"] + ["not-run"] * 5
+    assert report["score"] == pytest.approx(1 / 3, abs=1e-6)
