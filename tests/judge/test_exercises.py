@@ -1,7 +1,7 @@
 """The proof that the grader can see: answers pass, stubs are met kindly, bugs die in the case meant for them.
 
-``make test`` asks of every bug whether the case that is meant for it sees it; ``make test-all`` puts it through the
-whole check, as a learner's answer is.
+``make test`` asks of every bug that shipped, and of one planted mistake of each answer, whether the case that is meant
+for it sees it; ``make test-all`` asks it of the others and puts all through the whole check, as a learner's answer is.
 """
 
 import dataclasses
