@@ -3,8 +3,8 @@
 import nbformat
 from nbformat import NotebookNode
 
-from ..autograder.classroom.nbgrader.notebook_code import BEGIN_GUIDE, END_GUIDE
 from ..autograder.classroom.nbgrader.rebuild import DEMONSTRATION
+from ..autograder.classroom.nbgrader.solution_marks import BEGIN_GUIDE, END_GUIDE
 
 SCHEMA_VERSION = 3
 

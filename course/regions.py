@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..autograder.classroom.nbgrader.notebook_code import BEGIN, END
+from ..autograder.classroom.nbgrader.solution_marks import BEGIN, END
 
 BACKENDS = {"solutions": "torch", "kernels": "triton"}
 HEADER = re.compile(r"^# %% (\w+)\s*$")

@@ -18,8 +18,9 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
 from ..words import is_python
-from .nbgrader.notebook_code import BEGIN, END, plain_python
+from .nbgrader.notebook_code import plain_python
 from .nbgrader.rebuild import grade_id, is_answer
+from .nbgrader.solution_marks import BEGIN, END
 
 LEAST = 0.9  # of the tokens, to be shown
 SHORT = 60  # tokens; of a shorter answer the course's text leaves few ways to write it

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from classroom import api, assert_success, copied, place
 from graded_kernels.autograder.classroom import grade
-from graded_kernels.autograder.classroom.nbgrader.notebook_code import END
+from graded_kernels.autograder.classroom.nbgrader.solution_marks import END
 from nbgrader.api import Gradebook
 
 

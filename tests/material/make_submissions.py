@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import nbformat
-from graded_kernels.autograder.classroom.nbgrader.notebook_code import BEGIN, END
+from graded_kernels.autograder.classroom.nbgrader.solution_marks import BEGIN, END
 from graded_kernels.course.build import ROOT
 from graded_kernels.course.learner import release
 

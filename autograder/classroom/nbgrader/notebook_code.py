@@ -13,9 +13,6 @@ from IPython.core.inputtransformer2 import TransformerManager
 from ...runner import OURS, imported
 from ...words import is_python
 
-# Around what nbgrader leaves out of a released notebook: an answer's code, a question's marking guide.
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
-BEGIN_GUIDE, END_GUIDE = "<!-- BEGIN SOLUTION -->", "<!-- END SOLUTION -->"
 NOTES = 20  # lines left out of a cell that are named one by one
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 _CELLS = 64  # a notebook's, each of which is asked for several times

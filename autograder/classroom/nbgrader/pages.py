@@ -15,8 +15,8 @@ from nbformat.v4 import new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 
 from ...judge import LATE, LOST, Points, Verdict, plain, split
-from .notebook_code import BEGIN_GUIDE, END_GUIDE
 from .rebuild import RECORD, grade_id, is_answer
+from .solution_marks import BEGIN_GUIDE, END_GUIDE
 
 REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
 DOUBTS = {LATE: "A time limit ended this check.", LOST: "The process that runs answers ended during this check."}
