@@ -43,8 +43,7 @@ def judge(
         found = check.compiled(runner.facts.compiler or shared_compiler())
     else:
         found = check.examined()
-    drawn = isinstance(record, Exercise) or bool(record.others)
-    where = environment(runner) | ({"seed": settings.seed} if drawn else {})
+    where = environment(runner) | ({"seed": settings.seed} if isinstance(record, Exercise) else {})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
     passed = not found.stopped and bool(found.needed) and _all_right(found.cases, settings.required)
     answers = _answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")

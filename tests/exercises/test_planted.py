@@ -107,12 +107,11 @@ def test_there_are_twelve_with_a_thread_and_a_story():
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("seed", [0, 1, 2**31 - 1])
-def test_our_answer_convicts_all_at_every_seed(name, seed):
-    report = check(name, load(answer(name, "torch")), seed=seed)
+def test_our_answer_convicts_all_and_nothing_is_drawn(name):
+    report = check(name, load(answer(name, "torch")), seed=7)
     assert report.score == 1, report
     assert [case.suspect for case in report.cases[::3]] == [one.exercise.name for one in EXERCISES[name].all]
-    assert report.environment["seed"] == seed
+    assert "seed" not in report.environment
 
 
 @pytest.mark.parametrize("block", SUSPECTS)
