@@ -26,13 +26,13 @@ choose()  # before anything here imports triton
 from .judge.checking import check  # noqa: E402
 
 if TYPE_CHECKING:
+    from .exercises.cases.elementwise import elementwise, gradient, normal
+    from .exercises.cases.losses import losses
+    from .exercises.cases.rows import rowwise
     from .gpu.emulator import Emulator
     from .judge.records.derived import derived
-    from .judge.records.elementwise import elementwise, gradient, normal
     from .judge.records.inputs import also, case, draw
-    from .judge.records.losses import losses
     from .judge.records.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
-    from .judge.records.rows import rowwise
     from .judge.records.table import EXERCISES
     from .judge.report.report import Report
     from .judge.side_by_side import CompareError, compare
@@ -49,10 +49,10 @@ _HOME |= {"Report": "judge.report.report", "ulp_error": "judge.ulp", "ulp_size":
 _HOME |= dict.fromkeys(
     ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "judge.records.record"
 )
-_HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "judge.records.elementwise")
+_HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "exercises.cases.elementwise")
 _HOME |= dict.fromkeys(("also", "case", "draw"), "judge.records.inputs")
 _HOME |= dict.fromkeys(("CompareError", "compare"), "judge.side_by_side")
-_HOME |= {"derived": "judge.records.derived", "losses": "judge.records.losses", "rowwise": "judge.records.rows"}
+_HOME |= {"derived": "judge.records.derived", "losses": "exercises.cases.losses", "rowwise": "exercises.cases.rows"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
 """Everything that a check reports, compared between two checkouts, or written to a file before a change.
 
+    export PYTHONPATH=tests/material
     python tests/compare_reports.py between 2499e12 .  [--part demo ...] [--match silu]     exit status 1 if they differ
     python tests/compare_reports.py write before.json  [--part demo ...] [--match silu]
     python tests/compare_reports.py compare before.json after.json

@@ -6,23 +6,9 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import accumulation_weights as wild
-from ..judge import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    Values,
-    WildBug,
-    Witness,
-    case,
-    draw,
-    floors,
-    walk,
-)
+from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, Witness, case, draw
+from .cases.rounding import EPS, floors, walk
+from .cases.wording import AGAIN, KEEP_NOTHING
 
 
 def weights(tokens: Tensor) -> Tensor:

@@ -4,24 +4,11 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import adamw as wild
-from ..judge import (
-    AGAIN,
-    EPS,
-    HALVES,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    Arguments,
-    Case,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Tolerance,
-    WildBug,
-    case,
-    draw,
-)
+from ..judge import HALVES, Arguments, Case, CommonMistake, Exercise, Floors, Tolerance, WildBug, case, draw
 from ..runner import dtype_name
 from .bias_correction import lost
+from .cases.rounding import EPS
+from .cases.wording import AGAIN, KEEP_NOTHING, STEP_BY_STEP
 
 NAN, INF = float("nan"), float("inf")
 UNDERFLOW = 1.2e-38  # a square below is 0 on some machines

@@ -3,8 +3,11 @@
 import torch
 from torch import Generator, Tensor
 
-from ..judge import ORDINARY, Exercise, Floors, Output, Tolerance, case, draw, floors, normal, offset, rowwise, weights
+from ..judge import Exercise, Floors, Output, Tolerance, case, draw
 from ..runner import Args
+from .cases.elementwise import normal
+from .cases.rounding import floors
+from .cases.rows import ORDINARY, offset, rowwise, weights
 from .rms_norm import forward_floor, rms_norm
 
 

@@ -8,21 +8,9 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import adamw as wild
-from ..judge import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    Values,
-    WildBug,
-    Witness,
-    case,
-    draw,
-)
+from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, Witness, case, draw
+from .cases.rounding import EPS
+from .cases.wording import AGAIN, KEEP_NOTHING
 
 
 def corrections(steps: Tensor, beta1: float = 0.9, beta2: float = 0.999) -> Tensor:

@@ -4,22 +4,10 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import kl as wild
-from ..judge import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    Arguments,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    WildBug,
-    case,
-    draw,
-)
+from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, case, draw
 from ..runner import UPSTREAM
+from .cases.rounding import EPS
+from .cases.wording import AGAIN, KEEP_NOTHING, STEP_BY_STEP
 from .kl import k3
 
 CAP, REACHED = 10.0, 2.6109  # r where k3 reaches it; and at -10.99998

@@ -6,20 +6,9 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import gradient_norm as wild
-from ..judge import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    Values,
-    WildBug,
-    case,
-    draw,
-)
+from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, case, draw
+from .cases.rounding import EPS
+from .cases.wording import AGAIN, KEEP_NOTHING
 
 INF, NAN = float("inf"), float("nan")
 

@@ -9,23 +9,11 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import cross_entropy as wild
-from ..judge import (
-    EPS,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    WildBug,
-    batch,
-    case,
-    draw,
-    floors,
-    gradient,
-    leaning_walk,
-    losses,
-)
+from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, case, draw
 from ..runner import Args
+from .cases.elementwise import gradient
+from .cases.losses import batch, losses
+from .cases.rounding import EPS, floors, leaning_walk
 
 
 def checked(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:

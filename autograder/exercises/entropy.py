@@ -4,29 +4,10 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import entropy as wild
-from ..judge import (
-    AGAIN,
-    BEYOND,
-    BEYOND_HINT,
-    CONVERT,
-    EPS,
-    HALVES,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    Values,
-    WildBug,
-    also,
-    case,
-    draw,
-    floors,
-    leaning_walk,
-)
+from ..judge import HALVES, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, also, case, draw
 from ..runner import dtype_name
+from .cases.rounding import EPS, floors, leaning_walk
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
 
 INF, NAN = float("inf"), float("nan")
 UNDERFLOW = 1.2e-38

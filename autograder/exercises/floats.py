@@ -5,8 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from ..judge import EPS, PRECISION, Exercise, Output, Tolerance
+from ..judge import PRECISION, Exercise, Output, Tolerance
 from .cases.floats import compared, pairs, rows, scaled
+from .cases.rounding import EPS
 
 
 def mismatches_oracle(actual: Tensor, expected: Tensor, tolerance: float) -> Tensor:

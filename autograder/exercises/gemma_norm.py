@@ -4,22 +4,11 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import gemma_norm as wild
-from ..judge import (
-    EPS,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    WildBug,
-    case,
-    draw,
-    floors,
-    normal,
-    row_bytes,
-    rowwise,
-)
+from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, case, draw
 from ..runner import Args
+from .cases.elementwise import normal
+from .cases.rounding import EPS, floors
+from .cases.rows import row_bytes, rowwise
 from .rms_norm import forward_floor, rms_norm
 
 

@@ -5,9 +5,6 @@ from torch import Generator, Tensor
 
 from ...kernels.wild import gradient_norm as wild
 from ..judge import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
     Arguments,
     Case,
     Change,
@@ -21,10 +18,11 @@ from ..judge import (
     Witness,
     case,
     draw,
-    leaning_walk,
-    normal,
 )
 from ..runner import Args
+from .cases.elementwise import normal
+from .cases.rounding import EPS, leaning_walk
+from .cases.wording import AGAIN, KEEP_NOTHING
 
 F16, BF16 = torch.float16, torch.bfloat16
 

@@ -6,27 +6,9 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import group_advantage as wild
-from ..judge import (
-    AGAIN,
-    BEYOND,
-    BEYOND_HINT,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    Values,
-    WildBug,
-    Witness,
-    case,
-    draw,
-    floors,
-    leaning_walk,
-    walk,
-)
+from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, Witness, case, draw
+from .cases.rounding import EPS, floors, leaning_walk, walk
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 
 def statistics(rewards: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -7,22 +7,8 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import gumbel_argmax as wild
-from ..judge import (
-    AGAIN,
-    BEYOND,
-    BEYOND_HINT,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    Arguments,
-    CommonMistake,
-    Exercise,
-    Output,
-    Values,
-    WildBug,
-    Witness,
-    case,
-    draw,
-)
+from ..judge import Arguments, CommonMistake, Exercise, Output, Values, WildBug, Witness, case, draw
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 INF = float("inf")
 GRID = 2.0**-32

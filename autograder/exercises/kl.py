@@ -10,7 +10,6 @@ from torch import Generator, Tensor
 
 from ...kernels.wild import kl as wild
 from ..judge import (
-    EPS,
     HALVES,
     Arguments,
     Case,
@@ -24,9 +23,10 @@ from ..judge import (
     also,
     case,
     draw,
-    elementwise,
 )
 from ..runner import dtype_name
+from .cases.elementwise import elementwise
+from .cases.rounding import EPS
 
 INF, NAN = float("inf"), float("nan")
 UNDERFLOW = 2.4e-38  # some machines make 0 of what is below 1.2e-38

@@ -8,30 +8,12 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import layer_norm as wild
-from ..judge import (
-    EPS,
-    Case,
-    Exercise,
-    Floors,
-    MakeArguments,
-    Output,
-    Tolerance,
-    WildBug,
-    Witness,
-    backward,
-    floors,
-    gradient,
-    leaning_walk,
-    normal,
-    offset,
-    row_bytes,
-    row_max,
-    row_mean,
-    rowwise,
-    walk,
-    weights,
-)
+from ..judge import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
 from ..runner import Args
+from .cases.elementwise import gradient, normal
+from .cases.rounding import EPS, floors, leaning_walk, walk
+from .cases.rows import backward, offset, row_bytes, row_max, row_mean, rowwise, weights
+from .cases.signature import MakeArguments
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
 

@@ -5,36 +5,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
-from ..judge import (
-    AGAIN,
-    BEYOND,
-    BEYOND_HINT,
-    CONVERT,
-    EPS,
-    HALVES,
-    IGNORE,
-    KEEP_NOTHING,
-    OUT_OF_RANGE,
-    STEP_BY_STEP,
-    Arguments,
-    BadLabel,
-    Case,
-    Exercise,
-    Floors,
-    Large,
-    Output,
-    Tolerance,
-    Values,
-    WildBug,
-    bad_label,
-    case,
-    draw,
-    floors,
-    ignored,
-    labelled,
-    walk,
-)
+from ..judge import HALVES, Arguments, Case, Exercise, Floors, Large, Output, Tolerance, Values, WildBug, case, draw
 from ..runner import dtype_name
+from .cases.bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
+from .cases.losses import ignored, labelled
+from .cases.rounding import EPS, floors, walk
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
 from .cross_entropy import checked, cross_entropy_gradient, losses_and_lse
 
 

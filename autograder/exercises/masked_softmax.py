@@ -4,26 +4,9 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import attention as wild
-from ..judge import (
-    AGAIN,
-    BEYOND,
-    BEYOND_HINT,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    Arguments,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    WildBug,
-    also,
-    case,
-    draw,
-    floors,
-    leaning_walk,
-)
+from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, also, case, draw
+from .cases.rounding import EPS, floors, leaning_walk
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
 NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its result is 0, as in PyTorch's attention."

@@ -3,22 +3,9 @@
 import torch
 from torch import Tensor
 
-from ..judge import (
-    AGAIN,
-    BEYOND,
-    BEYOND_HINT,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    Arguments,
-    Exercise,
-    Output,
-    Tolerance,
-    Values,
-    case,
-    draw,
-    floors,
-)
+from ..judge import Arguments, Exercise, Output, Tolerance, Values, case, draw
+from .cases.rounding import EPS, floors
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 CONVERT = "Accumulate in float32, whatever comes in, and round once, at the store."
 STRIDES = "Neither matrix has to be contiguous: hand its strides to the kernel, and multiply the offsets by them."

@@ -6,27 +6,13 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import attention as wild
-from ..judge import (
-    AGAIN,
-    EPS,
-    KEEP_NOTHING,
-    Arguments,
-    Case,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    WildBug,
-    Witness,
-    case,
-    draw,
-    floors,
-    normal,
-)
+from ..judge import Arguments, Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, Witness, case, draw
 from ..runner import Args
 from .attention import FORMULA, attention_forward
 from .cases.attention import side_by_side
+from .cases.elementwise import normal
+from .cases.rounding import EPS, floors
+from .cases.wording import AGAIN, KEEP_NOTHING
 from .oracles.attention import attention
 
 

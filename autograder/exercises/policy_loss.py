@@ -10,12 +10,6 @@ from torch import Tensor
 
 from ...kernels.wild import policy_loss as wild
 from ..judge import (
-    AGAIN,
-    BEYOND,
-    BEYOND_HINT,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
     Aim,
     Arguments,
     Case,
@@ -30,9 +24,9 @@ from ..judge import (
     also,
     case,
     draw,
-    floors,
-    leaning_walk,
 )
+from .cases.rounding import EPS, floors, leaning_walk
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 
 class Parts(NamedTuple):

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ...kernels.wild import early_rounding as wild
 from ...kernels.wild import rotary as wild_rotary
-from ..judge import first, suspect
+from .cases.suspect import first, suspect
 
 ROWS = 8  # of the embedding
 LONGEST = 4096  # gradients, one by one

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from ..judge import AGAIN, KEEP_NOTHING, Exercise, Output, Values, case, draw
+from ..judge import Exercise, Output, Values, case, draw
+from .cases.wording import AGAIN, KEEP_NOTHING
 
 
 def cost(sizes: Tensor, block_m: int = 64, block_n: int = 64, element_bytes: int = 2) -> tuple[Tensor, Tensor]:

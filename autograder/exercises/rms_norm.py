@@ -4,28 +4,13 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import rms_norm as wild
-from ..judge import (
-    EPS,
-    Case,
-    Exercise,
-    Floors,
-    MakeArguments,
-    Output,
-    Tolerance,
-    WildBug,
-    backward,
-    floors,
-    gradient,
-    leaning_walk,
-    normal,
-    row_bytes,
-    row_mean,
-    rowwise,
-    walk,
-    weights,
-)
+from ..judge import Case, Exercise, Floors, Output, Tolerance, WildBug
 from ..runner import Args
 from .cases.borrowed import fused_rms_norm
+from .cases.elementwise import gradient, normal
+from .cases.rounding import EPS, floors, leaning_walk, walk
+from .cases.rows import backward, row_bytes, row_mean, rowwise, weights
+from .cases.signature import MakeArguments
 
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> tuple[Tensor, Tensor]:

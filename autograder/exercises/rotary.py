@@ -10,25 +10,9 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import rotary as wild
-from ..judge import (
-    AGAIN,
-    BEYOND,
-    EPS,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    Arguments,
-    Case,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    Values,
-    WildBug,
-    case,
-    draw,
-    floors,
-)
+from ..judge import Arguments, Case, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, case, draw
+from .cases.rounding import EPS, floors
+from .cases.wording import AGAIN, BEYOND, KEEP_NOTHING, STEP_BY_STEP
 
 LARGEST = 2**20  # of the positions
 

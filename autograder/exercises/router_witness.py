@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...kernels.wild import router as wild
-from ..judge import first, suspect
+from .cases.suspect import first, suspect
 
 
 def balance_loss(logits: Tensor, k: int = 2) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ...kernels.wild import gumbel_argmax as wild_gumbel
 from ...kernels.wild import sampler as wild
-from ..judge import first, suspect
+from .cases.suspect import first, suspect
 
 LONGEST = 1024  # tokens
 EDGE, CLEAR = 1e-5, 0.01  # what no rounding decides

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ...kernels.wild import scan as wild
-from ..judge import first, suspect
+from .cases.suspect import first, suspect
 
 CHUNK = 16
 

@@ -49,7 +49,7 @@ def _place(error: Exception, module: str) -> str:
 
 def _words(error: Exception) -> str:
     """What the error says, with the families that there are where one is unknown."""
-    if isinstance(error, ImportError) and "judge.records" in (error.name or ""):
+    if isinstance(error, ImportError) and "exercises.cases" in (error.name or ""):
         return f"{error}; families of cases are in elementwise, losses, rows"
     return error.msg if isinstance(error, SyntaxError) else str(error)
 

@@ -4,21 +4,9 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import silu_function as wild
-from ..judge import (
-    AGAIN,
-    HALVES,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    Values,
-    case,
-    draw,
-)
+from ..judge import HALVES, CommonMistake, Exercise, Floors, Output, Tolerance, Values, case, draw
 from ..runner import UPSTREAM
+from .cases.wording import AGAIN, KEEP_NOTHING, STEP_BY_STEP
 from .silu import silu, silu_floor, silu_slope, slope_floor
 
 

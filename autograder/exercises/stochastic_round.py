@@ -4,19 +4,8 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import stochastic_round as wild
-from ..judge import (
-    AGAIN,
-    KEEP_NOTHING,
-    Arguments,
-    CommonMistake,
-    Exercise,
-    Output,
-    Tolerance,
-    Values,
-    WildBug,
-    case,
-    draw,
-)
+from ..judge import Arguments, CommonMistake, Exercise, Output, Tolerance, Values, WildBug, case, draw
+from .cases.wording import AGAIN, KEEP_NOTHING
 
 HALF = 2**16  # values of 16 bits
 NANS = (0x7FC00000, 0x7FFFFFFF, 0x7F800001, 0x7FFF0001, -1, -0x3FFFFF, -0x7FFFFF)  # as int32: NaN of all kinds

@@ -4,24 +4,11 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import token_mean as wild
-from ..judge import (
-    AGAIN,
-    EPS,
-    IGNORE,
-    KEEP_NOTHING,
-    Arguments,
-    CommonMistake,
-    Exercise,
-    Floors,
-    Output,
-    Tolerance,
-    WildBug,
-    case,
-    draw,
-    floors,
-    leaning_walk,
-)
+from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, case, draw
 from ..runner import UPSTREAM
+from .cases.bad_labels import IGNORE
+from .cases.rounding import EPS, floors, leaning_walk
+from .cases.wording import AGAIN, KEEP_NOTHING
 
 
 def mean_of_tokens(

@@ -6,31 +6,8 @@ from ..words import lazy_face
 
 if TYPE_CHECKING:
     from .make_all import NoWorker, made_by
-    from .records.bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
-    from .records.common import (
-        AGAIN,
-        EPS,
-        HALVES,
-        KEEP_NOTHING,
-        STEP_BY_STEP,
-        MakeArguments,
-        as_they_are,
-        every_second,
-        leaning_walk,
-        walk,
-    )
-    from .records.elementwise import (
-        BEYOND,
-        BEYOND_HINT,
-        ELEMENTWISE,
-        VALUES,
-        elementwise,
-        gradient,
-        normal,
-    )
     from .records.external_records import read_cases, read_text
     from .records.inputs import Arguments, Change, Values, also, case, draw
-    from .records.losses import CONVERT, batch, ignored, labelled, losses
     from .records.record import (
         Case,
         CommonMistake,
@@ -40,12 +17,11 @@ if TYPE_CHECKING:
         Large,
         Output,
         RecordError,
+        Subject,
         Tolerance,
         WildBug,
         Witness,
     )
-    from .records.rows import ORDINARY, backward, floors, offset, row_bytes, row_max, row_mean, rowwise, weights
-    from .records.suspect import first, suspect
     from .records.table import find
     from .report import plot
     from .report.notebook import split
@@ -54,7 +30,7 @@ if TYPE_CHECKING:
     from .results.aim import Aim
     from .results.data import plain
     from .results.points import WEIGHTS, Points
-    from .ulp import PRECISION
+    from .ulp import HALVES, PRECISION
     from .verdicts import task
     from .verdicts.job import Job, versions
     from .verdicts.make import make, shared_worker

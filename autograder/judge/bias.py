@@ -15,11 +15,10 @@ import torch
 from ..runner import dtype_name
 from .case_verdict import Judged
 from .closeness import Expected
-from .records.common import HALVES
 from .records.record import BIAS, Exercise
 from .results.aim import Aim
 from .results.case_result import CaseResult
-from .ulp import PRECISION
+from .ulp import HALVES, PRECISION
 
 SIGMAS = 6.0
 FEWEST = 256  # results, of which 6 sigma are 0.19 ulp: less than half of what truncation leaves

@@ -19,7 +19,6 @@ from .fault import Fault
 from .fingerprint import Evidence
 from .form import Form, as_asked
 from .in_place import as_given, between_elements, relisted
-from .records.common import HALVES
 from .records.record import Case, Exercise, WildBug
 from .relation import relation
 from .results.aim import Aim
@@ -28,6 +27,7 @@ from .results.causes import ROUNDING, VALUES
 from .results.distance import used
 from .results.flaw import Flaw
 from .trial import Trial, describe
+from .ulp import HALVES
 from .up_to import up_to
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.

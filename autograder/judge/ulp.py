@@ -10,6 +10,7 @@ import math
 import torch
 
 _EXPONENT = 0x7FF << 52  # of a float64
+HALVES = (torch.float16, torch.bfloat16)
 PRECISION = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}  # p, the hidden bit counted
 
 

@@ -187,7 +187,7 @@ def test_all_of_it_is_said_at_once_and_nothing_is_built(root, capsys):
     ("text", "says"),
     [
         ("import torch\n\nfrom .cases.pointwise import pointwise\n", "3: ModuleNotFoundError: No module named"),
-        ("from ..judge.records.rows import row\n", "1: ImportError: cannot import name 'row' from"),
+        ("from .cases.rows import row\n", "1: ImportError: cannot import name 'row' from"),
         ("one = Exercise(\n", "1: SyntaxError: '(' was never closed"),
         ("import json\n\njson.loads('')\n", "3: JSONDecodeError: Expecting value"),
         ("def made():\n    return 1 / 0\n\n\nmade()\n", "2: ZeroDivisionError: division by zero"),
@@ -201,7 +201,7 @@ def test_a_record_that_cannot_be_imported(tmp_path, monkeypatch, text, says):
         shelf._gathered()
     assert str(error.value).startswith(f"{tmp_path}/swish.py:{says}")
     assert "\n" not in str(error.value)
-    assert ("families of cases are in" in str(error.value)) == ("judge.records" in text)
+    assert ("families of cases are in" in str(error.value)) == (".cases." in text)
 
 
 def test_an_answer_that_cannot_be_imported_is_told_once(tmp_path, monkeypatch):

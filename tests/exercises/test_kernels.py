@@ -16,8 +16,8 @@ from answers import ROOT, our_answer, regions
 from differentiable import backward_of, call_named, calls, in_float64, inputs_with_gradients, outputs_of
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.exercises.cases.elementwise import gradient
 from graded_kernels.autograder.gpu.emulator import Emulator
-from graded_kernels.autograder.judge.records.elementwise import gradient
 from library import CALLS, IN_PLACE, call, has_the_parameters_of_its_record, random
 
 FOUND = [name for name in kernels.__all__ if has_the_parameters_of_its_record(name)]

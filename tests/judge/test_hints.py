@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 from answers import Unwatched
+from graded_kernels.autograder.exercises.cases.wording import AGAIN
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.records.common import AGAIN
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.settings import Settings

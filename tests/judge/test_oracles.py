@@ -5,7 +5,7 @@ import pytest
 import torch
 from differentiable import call_named, calls, in_float64, inputs_with_gradients, outputs_of
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.records.elementwise import gradient
+from graded_kernels.autograder.exercises.cases.elementwise import gradient
 from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.runner.call.gradient import UPSTREAM
 

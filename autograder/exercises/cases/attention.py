@@ -9,21 +9,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ...judge import (
-    AGAIN,
-    BEYOND,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    Arguments,
-    Case,
-    Change,
-    Large,
-    Values,
-    also,
-    case,
-    draw,
-    every_second,
-)
+from ...judge import Arguments, Case, Change, Large, Values, also, case, draw
+from .wording import AGAIN, BEYOND, KEEP_NOTHING, STEP_BY_STEP
 
 FAMILY = "attention"
 QKV = ("q", "k", "v")
@@ -57,7 +44,7 @@ def side_by_side(x: Tensor) -> Tensor:
 
 def otherwise(v: Tensor) -> Tensor:
     """Values that lie otherwise than the keys: every second feature, and heads side by side."""
-    return every_second(v.transpose(1, 2)).transpose(1, 2)
+    return draw.same.every_second().of(v.transpose(1, 2)).transpose(1, 2)
 
 
 ONE_HEAD = draw.same.view(lambda k: k[:, :1].expand_as(k))  # of keys or values, expanded over the heads of q

@@ -5,7 +5,9 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...judge import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP, Arguments, Case, case, draw, elementwise
+from ...judge import Arguments, Case, case, draw
+from .elementwise import elementwise
+from .wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 INF, NAN = float("inf"), float("nan")
 FRACTION = 23  # bits of a float32, below its exponent

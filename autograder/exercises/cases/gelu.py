@@ -6,8 +6,10 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...judge import ELEMENTWISE, VALUES, Aim, Case, MakeArguments, as_they_are, elementwise
+from ...judge import Aim, Case
 from ...runner import Args
+from .elementwise import ELEMENTWISE, VALUES, elementwise
+from .signature import MakeArguments, as_they_are
 
 # Where the forms differ most, where 1 + erf and 1 + tanh run out of digits, where e^2u overflows, and where x³ does.
 TURNS = (-41.0, -13.2, -10.0, -6.0, -5.5, -5.0, -3.0, -2.699, -1.0, -0.7518, 0.7518, 1.0, 2.699, 5.5, 10.0, 13.0, 41.0)

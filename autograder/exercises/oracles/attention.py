@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor
 
-from ...judge import EPS, Floors, floors
+from ...judge import Floors
+from ..cases.rounding import EPS, floors
 
 
 def seen_keys(q: Tensor, k: Tensor, key_lengths: Tensor | None, causal: bool) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 
 from ...runner import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
 from ..results.aim import Aim
-from .common import HALVES
+from ..ulp import HALVES
 from .derived import FormulaError
 from .record import (
     BIAS,

@@ -9,7 +9,8 @@ import torch
 from torch import Generator, Tensor
 
 from ...runner import Args, dtype_name, map_tensors, tensors_of
-from ..records import common
+from ..records.inputs import views
+from ..ulp import HALVES
 from .drawing import drawn_like
 from .example import SIZES, USUAL, Example
 from .reference import Reference
@@ -18,7 +19,6 @@ from .sizes import Dimension
 Kind = Literal["values", "sizes", "layout", "dtype", "empty"]
 Make = Callable[[Generator], Args]
 Change = Callable[[Tensor, Generator], Tensor]
-HALVES = (torch.float16, torch.bfloat16)
 BLOCKS = (1031, 257, 65)  # past one block of 1,024 elements, or of as many as `MOST` allows
 SPECIAL = (-100, -1)  # what stands for no label, as `ignore_index` of PyTorch and of others
 MOST = 2**15  # elements of all tensors of a family together
@@ -135,9 +135,9 @@ def _layouts_alone(reference: Reference, fresh: Make) -> Iterator[Family]:
     tensors = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.dim() and a.numel() > 1]
     for number in tensors[:TENSORS] if len(tensors) > 1 else ():
         for word, view in ALONE:
-            if (given[number].dim() > 1) is (view is not common.every_second):
+            if (given[number].dim() > 1) is (view is not views.every_second):
 
-                def make(generator: Generator, chosen: int = number, view: common.View = view) -> Args:
+                def make(generator: Generator, chosen: int = number, view: views.View = view) -> Args:
                     return tuple(view(a) if i == chosen else a for i, a in enumerate(fresh(generator)))
 
                 what = f"{names[number]} alone lies in memory otherwise: {word}."
@@ -150,10 +150,10 @@ def _upstream_layouts(reference: Reference, fresh: Make) -> Iterator[Family]:
         shapes = [r.shape for r in reference.upstream(reference.arguments, Generator().manual_seed(0))]
     for number, shape in enumerate(shapes):
         name = "the upstream gradient" if len(shapes) == 1 else f"upstream gradient {number}"
-        for word, view in (*ALONE, ("one number, expanded", common.one_number)):
-            if shape and (len(shape) > 1) is (view is not common.every_second):
+        for word, view in (*ALONE, ("one number, expanded", views.one_number)):
+            if shape and (len(shape) > 1) is (view is not views.every_second):
 
-                def above(given: Args, chosen: int = number, view: common.View = view) -> Args:
+                def above(given: Args, chosen: int = number, view: views.View = view) -> Args:
                     return tuple(view(a) if i == chosen else a for i, a in enumerate(given))
 
                 yield Family(f"{name}, {word}", f"{name.capitalize()}: {word}.", fresh, "layout", upstream=above)
@@ -346,12 +346,12 @@ def _most_dimensions(given: Args) -> int:
     return min(2, max(a.dim() for a in tensors_of(given)))
 
 
-def _viewed(view: common.View, least: int) -> Change:
+def _viewed(view: views.View, least: int) -> Change:
     return lambda a, g: view(a) if a.dim() >= max(1, least) else a
 
 
 def _strided_vectors(a: Tensor, generator: Generator) -> Tensor:
-    return common.every_second(a) if a.dim() == 1 else a
+    return views.every_second(a) if a.dim() == 1 else a
 
 
 def _rounded(dtype: torch.dtype) -> Change:
@@ -378,12 +378,12 @@ def _outlier(a: Tensor, generator: Generator) -> Tensor:
 
 
 def _with_gaps(a: Tensor) -> Tensor:
-    """As `common.with_gaps`, which has NaN between the rows; 0 where there is none."""
-    return common.with_gaps(a) if a.is_floating_point() else torch.nn.functional.pad(a, (3, 30))[..., 3:-30]
+    """As `views.with_gaps`, which has NaN between the rows; 0 where there is none."""
+    return views.with_gaps(a) if a.is_floating_point() else torch.nn.functional.pad(a, (3, 30))[..., 3:-30]
 
 
 def _transposed(a: Tensor) -> Tensor:
-    return common.transposed(a) if a.dim() > 1 else a
+    return views.transposed(a) if a.dim() > 1 else a
 
 
 VALUES: tuple[tuple[str, str, Change], ...] = (
@@ -397,14 +397,14 @@ VALUES: tuple[tuple[str, str, Change], ...] = (
     ("rows of one value", "All numbers of a row are the same.", _of_rows),
     ("one outlier", "One element of each tensor is 10,000 times as large.", _outlier),
 )
-ALONE: tuple[tuple[str, common.View], ...] = (
+ALONE: tuple[tuple[str, views.View], ...] = (
     ("transposed", _transposed),
     ("rows with gaps", _with_gaps),
-    ("every second element", common.every_second),  # of vectors
+    ("every second element", views.every_second),  # of vectors
 )
-LAYOUTS: tuple[tuple[str, str, common.View], ...] = (
+LAYOUTS: tuple[tuple[str, str, views.View], ...] = (
     ("transposed", "The last two dimensions lie in memory the other way round.", _transposed),
-    ("every second column", "Each tensor is every second column of one twice as wide.", common.every_second),
-    ("rows with gaps", "Each tensor is the middle of longer rows; NaN lies between them.", common.with_gaps),
-    ("one number, expanded", "Each tensor is one number at stride 0.", common.one_number),
+    ("every second column", "Each tensor is every second column of one twice as wide.", views.every_second),
+    ("rows with gaps", "Each tensor is the middle of longer rows; NaN lies between them.", views.with_gaps),
+    ("one number, expanded", "Each tensor is one number at stride 0.", views.one_number),
 )

@@ -12,8 +12,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ...gpu import lazily
 from ...runner import callee, dtype_name
 from ..borrowed import TorchDispatchMode
+from ..ulp import HALVES
 
-HALVES = (torch.float16, torch.bfloat16)
 _OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference's own code
 
 

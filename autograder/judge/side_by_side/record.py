@@ -10,9 +10,9 @@ from ...runner import Args, named_tensors
 from ..records.derived import derived
 from ..records.record import Case, Exercise, Floors, Output
 from ..results.aim import Aim
-from ..ulp import ulp_size
+from ..ulp import HALVES, ulp_size
 from .errors import CompareError
-from .families import HALVES, Family
+from .families import Family
 from .reference import Reference, parts, signed
 
 GRADIENT = 8.0  # what the cancellation of another formula may cost

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from .. import elementwise
 from .values import Drawing, Values
 
 same = Values(None)  # the argument as it was drawn so far: ``logp=draw.same.transposed()``
@@ -24,12 +23,14 @@ def normal(*sizes: int, like: str = "") -> Values:
 
 def gradient(*sizes: int, like: str = "") -> Values:
     """An upstream gradient: normal numbers, one in seven exactly 0, and never a power of two."""
-    return _of_shape(elementwise.gradient, sizes, like)
+    return _of_shape(_gradient, sizes, like)
 
 
 def without_zeros(*sizes: int, like: str = "") -> Values:
-    """An upstream gradient of few elements: of both signs, from 0.5 to 2."""
-    return _of_shape(elementwise.without_zeros, sizes, like)
+    """An upstream gradient of few elements: of both signs, from 0.5 to 2. A 0 among few would hide a mistake at some
+    seeds and at others not.
+    """
+    return _of_shape(_without_zeros, sizes, like)
 
 
 def uniform(*sizes: int, like: str = "") -> Values:
@@ -62,8 +63,8 @@ def tensor(numbers: Sequence[Any] | float, dtype: torch.dtype | None = None) -> 
 
 
 def every_value(dtype: torch.dtype) -> Values:
-    """All 65,536 values of a 16-bit format: zeros, subnormals, infinities and NaN among them."""
-    return Values(lambda drawing: elementwise.every_value(dtype))
+    """All 65,536 values of a 16-bit format: zeros, subnormals, infinities and NaN with every payload among them."""
+    return Values(lambda drawing: torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(dtype))
 
 
 def by(function: Callable[..., Tensor]) -> Values:
@@ -76,6 +77,16 @@ def by(function: Callable[..., Tensor]) -> Values:
         return function(*(drawing.generator if name == "generator" else drawing.laid_out(name) for name in names))
 
     return Values(source)
+
+
+def _gradient(generator: Generator, shape: tuple[int, ...]) -> Tensor:
+    dy = torch.randn(shape, generator=generator)
+    return dy.masked_fill(torch.rand(shape, generator=generator) < 1 / 7, 0.0)
+
+
+def _without_zeros(generator: Generator, shape: tuple[int, ...]) -> Tensor:
+    size = 0.5 + 1.5 * torch.rand(shape, generator=generator)
+    return torch.where(torch.rand(shape, generator=generator) < 0.5, -size, size)
 
 
 def _of_shape(make: Callable[[Generator, tuple[int, ...]], Tensor], sizes: tuple[int, ...], like: str) -> Values:

@@ -9,8 +9,8 @@ import torch
 from torch import Generator, Tensor
 
 from ....runner import far_apart
-from .. import common
 from ..record import Exercise, RecordError
+from . import views
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,19 @@ class Values:
             layout += drawing.layouts[view] if isinstance(view, str) else (view,)
         drawing.numbers[name], drawing.layouts[name] = numbers, layout
 
+    def drawn(self, generator: Generator) -> Tensor:
+        """A tensor of its own, not an argument among others."""
+        return self._laid_out(Drawing(generator))
+
+    def of(self, tensor: Tensor) -> Tensor:
+        """What becomes of this tensor: ``draw.same.transposed().of(x)``."""
+        return self._laid_out(Drawing(Generator(), numbers={"x": tensor}))
+
+    def _laid_out(self, drawing: Drawing) -> Tensor:
+        self.draw_into(drawing, "x")
+        found: Tensor = drawing.laid_out("x")
+        return found
+
     def map(self, function: Callable[[Tensor], Tensor]) -> "Values":
         """What ``function`` returns of the tensor."""
         return self._then(lambda x, drawing: function(x))
@@ -139,23 +152,23 @@ class Values:
 
     def transposed(self) -> "Values":
         """The last two dimensions are transposed in memory."""
-        return self.view(common.transposed)
+        return self.view(views.transposed)
 
     def every_second(self) -> "Values":
         """The last dimension has a stride of 2."""
-        return self.view(common.every_second)
+        return self.view(views.every_second)
 
     def with_gaps(self) -> "Values":
         """The rows are 33 longer in memory, NaN between them."""
-        return self.view(common.with_gaps)
+        return self.view(views.with_gaps)
 
     def one_row(self) -> "Values":
         """Every index of the first dimension is the first one, at stride 0."""
-        return self.view(common.one_row)
+        return self.view(views.one_row)
 
     def one_number(self) -> "Values":
         """What ``.sum()`` hands back: one number for the whole shape, at stride 0."""
-        return self.view(common.one_number)
+        return self.view(views.one_number)
 
     def far_apart(self) -> "Values":
         """The rows lie 2^30 elements apart."""

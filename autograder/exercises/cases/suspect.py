@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from .record import Exercise, Output, Tolerance, WildBug, Witness
+from ...judge import Exercise, Output, Tolerance, WildBug, Witness
 
 OBVIOUS = "A witness should convict at a glance, by far more than any rounding."
 

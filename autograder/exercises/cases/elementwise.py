@@ -10,31 +10,15 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...runner import Args, dtype_name, far_apart
-from .common import (
-    AGAIN,
-    HALVES,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    MakeArguments,
-    View,
-    as_they_are,
-    every_second,
-    one_number,
-    transposed,
-    with_gaps,
-)
-from .record import Case, Subject
+from ...judge import HALVES, Case, Subject, Values, draw
+from ...runner import Args, dtype_name
+from .signature import MakeArguments, as_they_are
+from .wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 ELEMENTWISE = "elementwise"
 WORKING_RANGE = 1e4
 
 TINY = (0.0, -0.0, 1e-45, -1e-45, 1e-40, -1e-40, 1.2e-38, 1e-20, -1e-20, 1e-8, -1e-8, 1e-4, -1e-4, 0.5)
-BEYOND = "offsets beyond 2^31"
-BEYOND_HINT = (
-    "The rows lie 2^30 elements apart in memory. For the third, row * stride is 2^31, more than an int32 holds: in a "
-    "kernel make the row an int64 first, as in `tl.program_id(0).to(tl.int64)`."
-)
 LARGE = (
     -1e4,
     -300.0,
@@ -68,73 +52,58 @@ def normal(
 
 def gradient(generator: Generator, shape: Iterable[int], dtype: torch.dtype = torch.float32) -> Tensor:
     """An upstream gradient: random, signed, one element in seven exactly zero, and never a power of two."""
-    dy = normal(generator, shape, dtype)
-    return dy.masked_fill(torch.rand(dy.shape, generator=generator) < 1 / 7, 0.0)
+    return draw.gradient(*shape).to(dtype).drawn(generator)
 
 
-def without_zeros(generator: Generator, shape: Iterable[int], dtype: torch.dtype = torch.float32) -> Tensor:
-    """An upstream gradient of few elements: random and signed, from 0.5 to 2. A 0 among few would hide a mistake at
-    some seeds and at others not.
-    """
-    size = 0.5 + 1.5 * torch.rand(tuple(shape), generator=generator)
-    return torch.where(torch.rand(size.shape, generator=generator) < 0.5, -size, size).to(dtype)
-
-
-def every_value(dtype: torch.dtype) -> Tensor:
-    """All 65,536 values of a 16-bit format: zeros, subnormals, infinities and NaNs with every payload among them."""
-    return torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(dtype)
-
-
-def spread(generator: Generator, count: int = 4099) -> Tensor:
+def spread(generator: Generator) -> Tensor:
     """float32 values whose exponents cover the whole format evenly, both signs."""
-    bits = torch.randint(0, 2**32, (count,), generator=generator, dtype=torch.int64)
+    bits = torch.randint(0, 2**32, (4099,), generator=generator, dtype=torch.int64)
     values = (bits - 2**31).to(torch.int32).view(torch.float32)
     return values.masked_fill(~values.isfinite(), 1.0)
 
 
-Draw = Callable[[Generator], Tensor]  # of the values of one parameter
 Batch = Callable[[Generator, tuple[str, ...], str], Args]  # (generator, parameters, the swept one) -> the arguments
 
 
-def along(values: Draw, others: Callable[..., Tensor] = gradient) -> Batch:
+def along(values: Values, others: Callable[..., Values] = draw.gradient) -> Batch:
     """The swept parameter runs through these values, the others are gradients of its shape and dtype."""
 
     def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
-        x = values(generator)
-        return tuple(x if p == swept else others(generator, x.shape, x.dtype) for p in parameters)
+        x = values.drawn(generator)
+        return tuple(x if p == swept else others(*x.shape).to(x.dtype).drawn(generator) for p in parameters)
 
     return batch
 
 
 def listed(*values: float) -> Batch:
     """Returns a batch of these float32 values."""
-    return along(lambda generator: torch.tensor(values), without_zeros)
+    return along(draw.tensor(values), draw.without_zeros)
 
 
 def alone(*shape: int) -> Batch:
     """One element, where no function of the course is flat: which number it is decides nothing."""
-    return along(lambda generator: torch.full(shape, -1.7), without_zeros)
+    return along(draw.full(*shape, value=-1.7), draw.without_zeros)
 
 
-def shaped(*shape: int, dtype: torch.dtype = torch.float32, view: View = lambda t: t) -> Batch:
-    """Random tensors of this shape, each seen through ``view``."""
+def shaped(*shape: int, dtype: torch.dtype = torch.float32, layout: Values = draw.same) -> Batch:
+    """Random tensors of this shape, each laid out by ``layout``."""
 
     def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
         drawn = (
             normal(generator, shape, dtype, 3.0) if p == swept else gradient(generator, shape, dtype)
             for p in parameters
         )
-        return tuple(view(one) for one in drawn)
+        return tuple(layout.of(one) for one in drawn)
 
     return batch
 
 
-def first_as(view: View) -> Batch:
-    """The first parameter lies in memory as ``view`` lays it out, the others are contiguous."""
+def first_as(layout: Values) -> Batch:
+    """The first parameter lies in memory as ``layout`` has it, the others are contiguous."""
 
     def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
         first, *rest = shaped(37, 53)(generator, parameters, swept)
-        return view(first), *rest
+        return layout.of(first), *rest
 
     return batch
 
@@ -183,40 +152,40 @@ LAYOUTS: tuple[tuple[str, Subject, Batch, str], ...] = (
     (
         "transposed",
         "layout",
-        shaped(113, 145, view=transposed),
+        shaped(113, 145, layout=draw.same.transposed()),
         "16,385 elements, several blocks, and transposed: a row is not contiguous.",
     ),
     (
         "every second column",
         "layout",
-        shaped(11, 101, dtype=torch.float16, view=every_second),
+        shaped(11, 101, dtype=torch.float16, layout=draw.same.every_second()),
         "float16, at a stride of 2: compute in float32, and read each element where its strides say it is.",
     ),
     (
         "rows with gaps",
         "layout",
-        shaped(9, 127, view=with_gaps),
+        shaped(9, 127, layout=draw.same.with_gaps()),
         "Rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
     ),
-    (BEYOND, "layout", shaped(3, 70, dtype=torch.float16, view=far_apart), BEYOND_HINT),
+    (BEYOND, "layout", shaped(3, 70, dtype=torch.float16, layout=draw.same.far_apart()), BEYOND_HINT),
 )
-FIRST: tuple[tuple[str, Subject, View, str], ...] = (
+FIRST: tuple[tuple[str, Subject, Values, str], ...] = (
     (
         "{} of stride 0",
         "layout",
-        one_number,
+        draw.same.one_number(),
         "What .sum() hands back: one number for the whole shape. {}.stride() is (0, 0).",
     ),
     (
         "{} transposed",
         "layout",
-        transposed,
+        draw.same.transposed(),
         "{} is transposed, and nothing else is: each tensor has strides of its own.",
     ),
     (
         "{} with gaps",
         "layout",
-        with_gaps,
+        draw.same.with_gaps(),
         "The rows of {} are 86 apart, those of nothing else: each tensor has its own strides.",
     ),
 )
@@ -244,7 +213,7 @@ def elementwise(
     def every(dtype: torch.dtype) -> Case:
         about = f"All values of {dtype_name(dtype)}, NaN and infinity among them; the one shown is the worst."
         hint = f"{about} If that is a number: was every step computed in float32, and rounded once at the end?"
-        values = along(lambda generator: every_value(dtype))
+        values = along(draw.every_value(dtype))
         whole = case(f"every {dtype_name(dtype)} value", "half precision", values, hint)
         return replace(whole, within=WORKING_RANGE, swept=swept)
 
@@ -255,16 +224,21 @@ def elementwise(
         "Is anything compared with a constant?"
     )
     infinite = "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer."
-    whole = case("distinction: the whole range", "range", along(spread), "Every exponent of float32, up to 3e38.")
-    ends = along(lambda generator: tail())
+    whole = case(
+        "distinction: the whole range",
+        "range",
+        along(draw.by(spread)),
+        "Every exponent of float32, up to 3e38.",
+    )
+    ends = along(draw.by(lambda: tail()))
     last = case("distinction: the tail", "range", ends, "So small that PyTorch has no correct digit left.")
     return (
         *(case(*row) for row in VALUES),
         *(every(dtype) for dtype in HALVES),
         *(case(*row) for row in LAYOUTS),
         *(
-            case(name.format(first), about, first_as(view), hint.format(first))
-            for name, about, view, hint in FIRST
+            case(name.format(first), about, first_as(layout), hint.format(first))
+            for name, about, layout, hint in FIRST
             if others
         ),
         *([case(f"tiny {others}", "range", tiny, small)] if others else []),

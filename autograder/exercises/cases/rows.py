@@ -9,23 +9,11 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...runner import Args, far_apart
-from .common import (
-    AGAIN,
-    KEEP_NOTHING,
-    STEP_BY_STEP,
-    MakeArguments,
-    View,
-    as_it_is,
-    as_they_are,
-    every_second,
-    one_number,
-    transposed,
-    with_gaps,
-)
-from .elementwise import BEYOND, BEYOND_HINT, normal
-from .inputs import Values, case, draw
-from .record import Case, Floors
+from ...judge import Case, Values, case, draw
+from ...runner import Args
+from .elementwise import normal
+from .signature import MakeArguments, as_they_are
+from .wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
 
 ROWWISE = "rowwise"
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
@@ -51,11 +39,6 @@ def row_mean(x: Tensor) -> Tensor:
 def row_max(x: Tensor) -> Tensor:
     """The largest |x| of each row; 0 where a row has no elements."""
     return x.abs().amax(-1, keepdim=True) if x.shape[-1] else x.new_zeros(*x.shape[:-1], 1)
-
-
-def floors(*values: Tensor | float) -> Floors:
-    """An absolute tolerance for each output: 0 where a NaN in the input makes the expected value NaN too."""
-    return tuple(torch.as_tensor(v, dtype=torch.float64).nan_to_num() for v in values)
 
 
 def row_bytes(x: Tensor, *parameters: Tensor, statistics: int) -> int:
@@ -105,7 +88,6 @@ DRIFTING = shaped(2, 20_011).plus(torch.stack((RISING, -RISING)))
 ONE_OUTLIER = shaped(4, 256, 10.0).put((1e4, -1e4, 9999.0, -8888.0), range(4), [0, 17, 255, 100])
 WIDER = "bfloat16 with float32 weights"  # x is float32 until the weights have taken their dtype from it
 
-CONVERT = "Convert to float32 first, compute there, and round once at the end."
 ROUNDED = (
     "Half-precision rows of 65 with a large mean. Is anything rounded to the dtype of x before the last step (the "
     "mean, a difference, a product, a sum over rows), in masked-off lanes, too?"
@@ -282,20 +264,20 @@ def rowwise(*, arguments: MakeArguments = as_they_are) -> tuple[Case, ...]:
 def backward(*, arguments: MakeArguments) -> tuple[Case, ...]:
     """More cases for a gradient (dy, ...): it also sums over rows, and dy is what another layer handed back."""
 
-    def complete(one: Case, view: View) -> Case:
-        """dy as ``view`` makes it, everything else as usual."""
+    def complete(one: Case, upstream: Values) -> Case:
+        """dy as ``upstream`` makes it, everything else as usual."""
 
         def inputs(generator: Generator) -> Args:
             dy, *rest = arguments(generator, *one.inputs(generator))
-            return view(dy), *rest
+            return upstream.of(dy), *rest
 
         return replace(one, inputs=inputs, family=ROWWISE)
 
-    return tuple(complete(one, view) for one, view in GRADIENTS)
+    return tuple(complete(one, upstream) for one, upstream in GRADIENTS)
 
 
 OWN = "each tensor has strides of its own."
-GRADIENTS: tuple[tuple[Case, View], ...] = (
+GRADIENTS: tuple[tuple[Case, Values], ...] = (
     (
         case(
             "301 rows",
@@ -303,7 +285,7 @@ GRADIENTS: tuple[tuple[Case, View], ...] = (
             x=shaped(301, 6),
             subject="sizes",
         ),
-        as_it_is,
+        draw.same,
     ),
     (
         case(
@@ -312,7 +294,7 @@ GRADIENTS: tuple[tuple[Case, View], ...] = (
             x=shaped(3, 0),
             subject="empty",
         ),
-        as_it_is,
+        draw.same,
     ),
     (
         case(
@@ -322,7 +304,7 @@ GRADIENTS: tuple[tuple[Case, View], ...] = (
             x=shaped(9, 75),
             subject="range",
         ),
-        lambda dy: dy * 1e-8,
+        draw.same.scale(1e-8),
     ),
     (
         case(
@@ -331,9 +313,12 @@ GRADIENTS: tuple[tuple[Case, View], ...] = (
             x=shaped(29, 67, 3.0),
             subject="layout",
         ),
-        one_number,
+        draw.same.one_number(),
     ),
-    (case("dy transposed", f"dy is transposed and x is not: {OWN}", x=shaped(37, 53), subject="layout"), transposed),
+    (
+        case("dy transposed", f"dy is transposed and x is not: {OWN}", x=shaped(37, 53), subject="layout"),
+        draw.same.transposed(),
+    ),
     (
         case(
             "dy with gaps",
@@ -341,7 +326,7 @@ GRADIENTS: tuple[tuple[Case, View], ...] = (
             x=shaped(9, 127, HALF).to(torch.float16),
             subject="layout",
         ),
-        with_gaps,
+        draw.same.with_gaps(),
     ),
     (
         case(
@@ -350,7 +335,10 @@ GRADIENTS: tuple[tuple[Case, View], ...] = (
             x=shaped(2, 8193),
             subject="layout",
         ),
-        every_second,
+        draw.same.every_second(),
     ),
-    (case(f"{BEYOND}, in dy", BEYOND_HINT, x=shaped(3, 70, HALF).to(torch.float16), subject="layout"), far_apart),
+    (
+        case(f"{BEYOND}, in dy", BEYOND_HINT, x=shaped(3, 70, HALF).to(torch.float16), subject="layout"),
+        draw.same.far_apart(),
+    ),
 )

@@ -8,16 +8,14 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
+from ...judge import HALVES, Arguments, Case, Change, Values, case, draw
 from ...runner import dtype_name
 from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
-from .common import AGAIN, HALVES, KEEP_NOTHING, STEP_BY_STEP, MakeArguments, as_they_are
-from .elementwise import BEYOND, BEYOND_HINT
-from .inputs import Arguments, Change, Values, case, draw
-from .record import Case
+from .signature import MakeArguments, as_they_are
+from .wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
 
 LOSSES = "losses"
 SCALE = 3.0  # standard deviation of ordinary logits
-CONVERT = "Convert to float32 first, compute there, and round once at the end."
 
 
 def labelled(generator: Generator, rows: int, classes: int) -> Tensor:

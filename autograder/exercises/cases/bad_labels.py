@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ...judge import Case
 from ...runner import Args, map_tensors
-from .record import Case
 
 IGNORE = -100
 

@@ -1,0 +1,14 @@
+"""Names and hints of cases that many functions have."""
+
+AGAIN = "the same shape again"
+KEEP_NOTHING = (
+    "A shape seen before, with other values: is anything of the first call kept? If not, the first case passed by "
+    "luck: work the element above out."
+)
+STEP_BY_STEP = "Work the element above out in PyTorch, step by step: which step is the first to differ?"
+CONVERT = "Convert to float32 first, compute there, and round once at the end."
+BEYOND = "offsets beyond 2^31"
+BEYOND_HINT = (
+    "The rows lie 2^30 elements apart in memory. For the third, row * stride is 2^31, more than an int32 holds: in a "
+    "kernel make the row an int64 first, as in `tl.program_id(0).to(tl.int64)`."
+)
