@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any
 
-from .words.text import visible
-from .words.usage import NOT_PASSED, PASSED, USAGE, UsageError
+from .words import Exit, UsageError, visible
 
 # Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
 COMMANDS = "graded_kernels.commands"
@@ -29,12 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except UsageError as error:
         print(f"graded-kernels: {visible(str(error))}", file=sys.stderr)
-        return USAGE
+        return Exit.USAGE
     except KeyboardInterrupt:
-        return 130  # what a shell reports for Ctrl-C
+        return Exit.INTERRUPTED
     except BrokenPipeError:  # the reader of the pipe, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NOT_PASSED
+        return Exit.NOT_PASSED
 
 
 def parser() -> argparse.ArgumentParser:
@@ -102,13 +101,13 @@ def run_list(options: argparse.Namespace) -> int:
         print(f"graded-kernels: {problem}", file=sys.stderr)
     if options.json:
         print(json.dumps(rows, indent=2))
-        return PASSED
+        return Exit.PASSED
     table = [("exercise", "backends", "points", "signature")]
     table += [(row["exercise"], ", ".join(row["backends"]), str(row["points"]), signed(row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for name, backends, points, signature in table:
         print(f"{name:{widths[0]}}  {backends:{widths[1]}}  {points:>{widths[2]}}  {signature}")
-    return PASSED
+    return Exit.PASSED
 
 
 def signed(row: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from ..autograder.words.usage import UsageError
+from ..autograder.words import UsageError
 from .build import ROOT
 
 NAME = re.compile(r"(\d\d[a-z]?)_([a-z][a-z0-9_]*)")

@@ -11,8 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-from ..autograder.judge.commands.new import FAMILIES, TEMPLATES, written_of
-from ..autograder.words.usage import UsageError, function_name
+from ..autograder.judge.commands.new import FAMILIES, TEMPLATES, function_name, written_of
+from ..autograder.words import UsageError
 from .build import ROOT
 from .pieces import RECORDS
 from .regions import BACKENDS

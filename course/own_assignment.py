@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..autograder.words.usage import PASSED, Commands, UsageError
+from ..autograder.words import Commands, Exit, UsageError
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = """# {name}
@@ -72,7 +72,7 @@ def main(options: argparse.Namespace) -> int:
         (folder / path.name).write_bytes(path.read_bytes())
         print(f"{folder / path.name}: released with it, for the checks; so a learner can read the formula.")
     print(f"Then: nbgrader generate_assignment {options.name}")
-    return PASSED
+    return Exit.PASSED
 
 
 def _folder(course: Path, name: str) -> Path:

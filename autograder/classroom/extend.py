@@ -6,9 +6,8 @@ from datetime import datetime
 
 from nbgrader.api import Gradebook, MissingEntry
 
+from ..words import Exit
 from .course import NoCourse, configured
-
-DONE, USAGE = 0, 2
 
 
 def main(options: argparse.Namespace) -> int:
@@ -18,10 +17,10 @@ def main(options: argparse.Namespace) -> int:
         due = extend(configured(options.course).coursedir.db_url, student, assignment, options.days)
     except NoCourse as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
-        return USAGE
+        return Exit.USAGE
     print(f"{student}, {assignment}: due {due:%Y-%m-%d %H:%M} UTC")
     print(f"If it is graded already, take points for lateness anew: nbgrader autograde {assignment}")
-    return DONE
+    return Exit.PASSED
 
 
 def extend(db_url: str, student: str, assignment: str, days: int) -> datetime:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..judge import FAILED, Cluster, Job, NoWorker, Store, Verdict, count, made_by, remote, task
 from ..runner import Answer, SandboxError
+from ..words import Exit
 from .cluster import local, prepare
 from .course import Course, NoCourse
 from .nbgrader.class_seed import ClassSecretError
@@ -22,7 +23,6 @@ from .nbgrader.lock import Lock
 from .nbgrader.points import PointsError
 from .nbgrader.submission import Notebook, NotReleased, Stop
 
-DONE, FAILURE, USAGE, INTERRUPTED = 0, 1, 2, 130
 LOCK = "grade.lock"
 KEPT = "Every verdict that was reached is kept; the same command goes on from here."
 REFUSALS = (NoCourse, NotReleased, HiddenCasesError, ClassSecretError, PointsError, SandboxError)
@@ -63,13 +63,13 @@ def grade(
             return course.autograde(force)
     except REFUSALS as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
-        return USAGE
+        return Exit.USAGE
     except (NoWorker, OSError, RuntimeError) as error:
         tell(f"Stopped: {str(error).rstrip('.')}.{fix(error)} {KEPT}")
-        return FAILURE
+        return Exit.NOT_PASSED
     except KeyboardInterrupt:
         tell(f"Stopped. {KEPT}")
-        return INTERRUPTED
+        return Exit.INTERRUPTED
 
 
 def tell(sentence: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from nbgrader.api import MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
+from ..words import Exit
 from .course import NoCourse, configured
 from .findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
 from .nbgrader.disk import NotWritten, make_folder, put
@@ -16,7 +17,6 @@ from .nbgrader.export import safe
 from .page import class_page, course_page, similar_page
 from .similar import in_class
 
-DONE, FAILURE, USAGE = 0, 1, 2
 FOLDER = "reports"
 
 
@@ -27,11 +27,11 @@ def main(options: argparse.Namespace) -> int:
             print(path)
     except NoCourse as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
-        return USAGE
+        return Exit.USAGE
     except NotWritten as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
-        return FAILURE
-    return DONE
+        return Exit.NOT_PASSED
+    return Exit.PASSED
 
 
 def write(courses: CourseDirectory, assignment: str) -> list[Path]:

@@ -26,7 +26,6 @@ from ..runner import (
     parse,
     refuse,
 )
-from ..words import both
 from .records.record import Exercise, Witness
 from .results.case_result import CaseResult
 from .results.data import ReportData
@@ -134,3 +133,9 @@ def combined(device: ReportData, emulator: ReportData | str) -> ReportData:
         compile=emulator.compile,
         notes=emulator.notes,
     )
+
+
+def both(one: bool | None, other: bool | None) -> bool | None:
+    """Whether two judgements together hold; None where neither was made."""
+    made = [judgement for judgement in (one, other) if judgement is not None]
+    return all(made) if made else None

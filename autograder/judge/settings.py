@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..gpu import DEFAULT, Target, targets_of
-from ..words import Quality, qualities
+from ..words import Quality
 
 CONVENTIONS = ("course", "pytorch")
 
@@ -27,13 +27,13 @@ class Settings:
         """Raises ValueError for an unknown quality, GPU or convention."""
         if self.conventions not in CONVENTIONS:
             raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {self.conventions!r}")
-        object.__setattr__(self, "require", qualities(self.require))
+        object.__setattr__(self, "require", Quality.named(self.require))
         object.__setattr__(self, "targets", tuple(target.name for target in targets_of(self.targets)))
 
     @property
     def required(self) -> tuple[Quality, ...]:
         """What ``require`` names."""
-        return qualities(self.require)
+        return Quality.named(self.require)
 
     @property
     def gpus(self) -> tuple[Target, ...]:

@@ -3,6 +3,6 @@
 from .lazy import lazy_face
 from .notebook import shell
 from .progress import Progress, Terminal, wants_color
-from .quality import Quality, both, qualities
+from .quality import Quality
 from .text import is_python, visible
-from .usage import NOT_PASSED, PASSED, USAGE, Commands, UsageError, function_name, new_file, quality_names
+from .usage import Commands, Exit, UsageError, new_file

@@ -2,6 +2,7 @@
 guaranteed anywhere, and what is right but wasteful.
 """
 
+import argparse
 from collections.abc import Iterable
 from enum import StrEnum
 
@@ -20,18 +21,20 @@ class Quality(StrEnum):
     PORTABLE = "portable"
     EFFICIENT = "efficient"
 
+    @classmethod
+    def named(cls, names: Iterable[str]) -> "tuple[Quality, ...]":
+        """The qualities of these names, each once, in the order above. Raises ValueError for any other name."""
+        names = [names] if isinstance(names, str) else list(names)
+        known = [quality.value for quality in cls]
+        unknown = [str(name) for name in names if name not in known]
+        if unknown or not names:
+            raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} cannot be required; name {', '.join(known)}")
+        return tuple(quality for quality in cls if quality.value in names)
 
-def qualities(names: Iterable[str]) -> tuple[Quality, ...]:
-    """The qualities of these names, each once, in the order of `Quality`. Raises ValueError for any other name."""
-    names = [names] if isinstance(names, str) else list(names)
-    known = [quality.value for quality in Quality]
-    unknown = [str(name) for name in names if name not in known]
-    if unknown or not names:
-        raise ValueError(f"{unknown[0] if unknown else 'nothing'!r} cannot be required; name {', '.join(known)}")
-    return tuple(quality for quality in Quality if quality.value in names)
-
-
-def both(one: bool | None, other: bool | None) -> bool | None:
-    """Whether two judgements together hold; None where neither was made."""
-    made = [judgement for judgement in (one, other) if judgement is not None]
-    return all(made) if made else None
+    @classmethod
+    def read(cls, text: str) -> "list[Quality]":
+        """The qualities of an option, ``correct,portable``. Raises ArgumentTypeError for a name that is not one."""
+        try:
+            return list(cls.named(text.split(",")))
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,33 +1,24 @@
 """What the commands share: exit statuses, the error that ends one, and readers of options."""
 
 import argparse
-import keyword
+from enum import IntEnum
 from pathlib import Path
 from typing import TypeAlias
 
-from . import quality
-
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-PASSED, NOT_PASSED, USAGE = 0, 1, 2
+
+
+class Exit(IntEnum):
+    """The exit status of a command. NOT_PASSED: also where something of many could not be done."""
+
+    PASSED = 0
+    NOT_PASSED = 1
+    USAGE = 2
+    INTERRUPTED = 130  # what a shell reports for Ctrl-C
 
 
 class UsageError(Exception):
     """A command line that cannot be carried out; the message names the remedy."""
-
-
-def function_name(text: str) -> str:
-    """``text`` as it is. Raises UsageError where no Python function can be called so."""
-    if not text.isidentifier() or keyword.iskeyword(text):
-        raise UsageError(f"{text!r} is not a name for a Python function; use letters, digits and _, as in my_op")
-    return text
-
-
-def quality_names(text: str) -> list[str]:
-    """Reads ``correct,portable`` as a list of qualities. Raises ArgumentTypeError for a name that is not one."""
-    try:
-        return list(quality.qualities(text.split(",")))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def new_file(text: str) -> Path:

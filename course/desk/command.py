@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ...autograder.words.usage import Commands, UsageError
+from ...autograder.words import Commands, UsageError
 from .. import own_assignment
 
 ROOT = Path(__file__).resolve().parents[2]

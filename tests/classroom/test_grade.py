@@ -22,6 +22,7 @@ from graded_kernels.autograder.judge.verdicts.job import Job
 from graded_kernels.autograder.judge.verdicts.store import Store
 from graded_kernels.autograder.judge.verdicts.task import FAILED, check
 from graded_kernels.autograder.judge.verdicts.verdict import LATE, Verdict
+from graded_kernels.autograder.words import Exit
 from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
 
 
@@ -263,11 +264,11 @@ def test_a_submission_is_read_once_for_the_cluster_and_the_gradebook(course, mon
 
     for student in "ab":
         hand_in(course, student)
-    assert grading.grade("tiny", Answers(found).connect, course) == grading.DONE
+    assert grading.grade("tiny", Answers(found).connect, course) == Exit.PASSED
     assert reads == ["a", "b"]
     assert scores(course, "a") == scores(course, "b") == FULL
     assert "meanwhile" not in (course / "autograded" / "a" / "tiny" / "tiny.ipynb").read_text()
-    assert grading.grade("tiny", Answers(found).connect, course) == grading.DONE
+    assert grading.grade("tiny", Answers(found).connect, course) == Exit.PASSED
     assert reads == ["a", "b", "a"]
     assert "meanwhile" in (course / "autograded" / "a" / "tiny" / "tiny.ipynb").read_text()
 

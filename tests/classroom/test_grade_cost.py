@@ -22,6 +22,7 @@ from graded_kernels.autograder.judge.verdicts.store import Store
 from graded_kernels.autograder.judge.verdicts.verdict import Verdict
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.sandbox import Budget, Limits
+from graded_kernels.autograder.words import Exit
 from graded_kernels.solutions import silu
 from tampered import FULL, TORCH, find
 
@@ -108,7 +109,7 @@ def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch
 
     monkeypatch.setattr(making, "_shared", None)
     monkeypatch.setattr(making, "Worker", Unstarted)
-    assert grade.grade("tiny", lambda rung: pytest.fail("no verdict is missing"), course, force=True) == grade.DONE
+    assert grade.grade("tiny", lambda rung: pytest.fail("no verdict is missing"), course, force=True) == Exit.PASSED
     assert "2 of 2 verdicts were there" in capfd.readouterr().err
     assert scores(course, "a") == FULL
 

@@ -9,6 +9,7 @@ import pytest
 from classroom import api, assert_success, copied, place
 from graded_kernels.autograder.classroom import grade
 from graded_kernels.autograder.classroom.nbgrader.solution_marks import END
+from graded_kernels.autograder.words import Exit
 from nbgrader.api import Gradebook
 
 
@@ -42,7 +43,7 @@ def test_nothing_is_checked_for_an_assignment_that_the_gradebook_has_not(course,
         gradebook.remove_assignment("tiny")
     place(course, "ada").write_bytes((course / "release/tiny/tiny.ipynb").read_bytes())
     missing = "The gradebook has no tiny/tiny. Enter it: nbgrader generate_assignment tiny --force"
-    assert grade.grade("tiny", lambda rung: pytest.fail("a verdict was asked for"), course) == grade.USAGE
+    assert grade.grade("tiny", lambda rung: pytest.fail("a verdict was asked for"), course) == Exit.USAGE
     assert missing in capsys.readouterr().err
     assert f"Nothing was graded: {missing}" in api(course).autograde("tiny", "*")["log"]
 

@@ -13,10 +13,11 @@ from graded_kernels.autograder import EXERCISES, cli
 from graded_kernels.autograder.gpu.compiler import targets_of
 from graded_kernels.autograder.judge import cost
 from graded_kernels.autograder.judge.checking import check, check_answer
+from graded_kernels.autograder.judge.device_and_emulator import both
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.sandbox import probe
-from graded_kernels.autograder.words.quality import Quality, both, qualities
+from graded_kernels.autograder.words.quality import Quality
 
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
 ROW_SUM = """
@@ -227,18 +228,18 @@ def test_compiling_for_some_targets_is_not_portable_for_none_not_correct(statuse
 
 
 def test_names_of_qualities():
-    assert qualities(["portable", "correct", "correct"]) == (Quality.CORRECT, Quality.PORTABLE)
-    assert qualities("correct") == (Quality.CORRECT,)
+    assert Quality.named(["portable", "correct", "correct"]) == (Quality.CORRECT, Quality.PORTABLE)
+    assert Quality.named("correct") == (Quality.CORRECT,)
     for bad in (["fast"], [], ["correct", "Portable"]):
         with pytest.raises(ValueError, match="name correct, portable, efficient"):
-            qualities(bad)
+            Quality.named(bad)
     assert [both(a, b) for a, b in ((True, False), (None, True), (None, None))] == [False, True, None]
 
 
 @pytest.mark.parametrize("only", [["correct,portable"], ["correct", "portable"]])
 def test_only_takes_a_list_or_is_said_again(only):
     options = cli.parser().parse_args(["check", "row_sum", "a.py", *(f"--only={names}" for names in only)])
-    assert qualities(options.only) == (Quality.CORRECT, Quality.PORTABLE)
+    assert Quality.named(options.only) == (Quality.CORRECT, Quality.PORTABLE)
 
 
 def test_only_refuses_what_is_no_quality(capsys):

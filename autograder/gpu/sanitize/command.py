@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...words import Commands, Terminal, UsageError, new_file, quality_names, wants_color
+from ...words import Commands, Quality, Terminal, UsageError, new_file, wants_color
 from ..devices import DEFAULT, DEVICES
 from . import cobertura, json_report, report, revision, sarif
 from .allowed import Allowances
@@ -57,7 +57,7 @@ def add_to(commands: Commands, compiler: Compiler | None) -> None:
     )
     command.add_argument("--hints", action="store_true", help="also show what is only suspicious")
     command.add_argument(
-        "--only", type=quality_names, default=["correct", "portable"], help="correct: what is not portable is a hint"
+        "--only", type=Quality.read, default=["correct", "portable"], help="correct: what is not portable is a hint"
     )
     command.add_argument(
         "--no-cuda-shim", dest="cuda_shim", action="store_false", help="do not simulate CUDA where there is none"

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ...words import NOT_PASSED, PASSED, Commands, UsageError, new_file, quality_names
+from ...words import Commands, Exit, Quality, UsageError, new_file
 from .answers import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def add_to(commands: Commands) -> None:
         help="call the answer in this process, unprotected: code that you trust, in a debugger or without isolation",
     )
     check.add_argument(
-        "--only", action="extend", type=quality_names, help="what decides: some of correct,portable,efficient"
+        "--only", action="extend", type=Quality.read, help="what decides: some of correct,portable,efficient"
     )
     check.add_argument(
         "--conventions", choices=("course", "pytorch"), default="course", help="pytorch: its own answer is right, too"
@@ -145,7 +145,7 @@ def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
     else:
         shown = text.render(report, color=wants_color(stdout))
     print(shown, file=stdout, flush=True)
-    return PASSED if report.passed else NOT_PASSED
+    return Exit.PASSED if report.passed else Exit.NOT_PASSED
 
 
 def guard_record(record: Path | None, root: Path | None) -> None:

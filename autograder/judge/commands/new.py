@@ -1,10 +1,11 @@
 """``graded-kernels new OP --like FAMILY``: a record, a stub and a test for an op of one's own, which run at once."""
 
 import argparse
+import keyword
 import os
 from pathlib import Path
 
-from ...words import PASSED, Commands, UsageError, function_name
+from ...words import Commands, Exit, UsageError
 
 TEMPLATES = Path(__file__).parent / "templates"
 FAMILIES = ("elementwise", "rowwise", "loss")
@@ -39,7 +40,14 @@ def main(options: argparse.Namespace) -> int:
     print(f"{record}: what the op is. Change the formula; the cases are a family's, add your own.")
     print(f"{stub}: write the kernel here.\n{test}: run it with `python -m pytest {test}`, or check the kernel alone:")
     print(f"    graded-kernels check --record {record} {options.op} {stub}")
-    return PASSED
+    return Exit.PASSED
+
+
+def function_name(text: str) -> str:
+    """``text`` as it is. Raises UsageError where no Python function can be called so."""
+    if not text.isidentifier() or keyword.iskeyword(text):
+        raise UsageError(f"{text!r} is not a name for a Python function; use letters, digits and _, as in my_op")
+    return text
 
 
 def written_of(op: str, family: str, solved: bool = False) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ...words import NOT_PASSED, PASSED, USAGE, UsageError, visible
+from ...words import Exit, UsageError, visible
 from ..make_all import made_here
 from .answers import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
@@ -56,7 +56,7 @@ def check_several(options: argparse.Namespace) -> int:
     else:
         show(found, stdout)
     verdicts = {checked.verdict for checked in found}
-    return NOT_PASSED if "not passed" in verdicts else USAGE if "not checked" in verdicts else PASSED
+    return Exit.NOT_PASSED if "not passed" in verdicts else Exit.USAGE if "not checked" in verdicts else Exit.PASSED
 
 
 def _all(record: "Exercise | Witness", options: argparse.Namespace) -> Iterator[Checked]:

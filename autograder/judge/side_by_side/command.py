@@ -4,7 +4,7 @@ import argparse
 import json
 import signal
 
-from ...words import NOT_PASSED, PASSED, Commands, UsageError, quality_names
+from ...words import Commands, Exit, Quality, UsageError
 from ..commands.answers import keep_stdout
 
 
@@ -27,7 +27,7 @@ def add_to(commands: Commands) -> None:
         "--without", action="append", default=[], metavar="NAME", help="leave out families whose name begins so: NaN"
     )
     compare.add_argument("--forward-only", action="store_true", help="do not compare gradients")
-    compare.add_argument("--only", action="extend", type=quality_names, help="what decides: correct, portable or both")
+    compare.add_argument("--only", action="extend", type=Quality.read, help="what decides: correct, portable or both")
     compare.add_argument(
         "--any-method", action="store_true", help="a candidate may call the reference's operators: its values decide"
     )
@@ -86,7 +86,7 @@ def main(options: argparse.Namespace) -> int:
         print(json.dumps(report.to_dict(), indent=2, allow_nan=False), file=stdout, flush=True)
     else:
         print(terminal.render(report, color=wants_color(stdout)), file=stdout, flush=True)
-    return PASSED if report.passed else NOT_PASSED
+    return Exit.PASSED if report.passed else Exit.NOT_PASSED
 
 
 def _many(options: argparse.Namespace) -> int:

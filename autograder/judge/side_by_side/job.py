@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ...words import UsageError, qualities
+from ...words import Quality, UsageError
 from ..verdicts import source
 from ..verdicts.job import versions
 from .method import COMPUTES, KINDS
@@ -213,5 +213,5 @@ def _options(given: Any) -> Options:
     if unknown := set(found.get("computes", ())) - set(KINDS):
         raise ValueError(f"no candidate computes {min(unknown)!r}; there are {', '.join(KINDS)}")
     if "only" in found:
-        found["only"] = tuple(one.value for one in qualities(found["only"]))
+        found["only"] = tuple(one.value for one in Quality.named(found["only"]))
     return Options(**found)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...words import NOT_PASSED, PASSED, Terminal, UsageError
+from ...words import Exit, Terminal, UsageError
 from ..make_all import NoWorker, made_by, made_here
 from ..report.phrases import count
 from .job import Job, read
@@ -45,7 +45,7 @@ def main(options: argparse.Namespace) -> int:
             progress.end(f"Stopped. {output.kept}")
             raise
         progress.end("")
-    return PASSED if final == len(jobs) else NOT_PASSED
+    return Exit.PASSED if final == len(jobs) else Exit.NOT_PASSED
 
 
 def _made(jobs: "deque[Job]", options: argparse.Namespace) -> Made:

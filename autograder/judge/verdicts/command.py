@@ -6,10 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from ...words import Commands
+from ...words import Commands, Exit
 from .store import Store
 
-DONE, USAGE = 0, 2
 _AGE = re.compile(r"(\d+)([hdw])")
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
 
@@ -42,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
             f"graded-kernels: {options.course.absolute()} is not a course root. Go there, or name it: --course FOLDER",
             file=sys.stderr,
         )
-        return USAGE
+        return Exit.USAGE
     latest = time.time() - options.older
 
     def wanted(path: Path) -> bool:
@@ -55,7 +54,7 @@ def main(options: argparse.Namespace) -> int:
     print(table(paths, store) if paths or not chosen else f"None of the verdicts in {store.folder} is among these.")
     if options.clear:
         print(f"Removed {store.clear(wanted)}. `nbgrader autograde` makes again what it needs.")
-    return DONE
+    return Exit.PASSED
 
 
 def table(paths: list[Path], store: Store) -> str:
