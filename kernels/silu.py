@@ -28,12 +28,27 @@ def exp_half(x):
 
 
 @triton.jit
-def silu_of(x):
-    """x · s(x) in float32, with the tail kept down to the smallest subnormal and 0 at -inf."""
+def sigmoid_parts(x, DTYPE: tl.constexpr):
+    """(a, b, r): s(x) = a² r and s(-x) = b² r, with digits enough for DTYPE: a few ulp of float32, or 2^-21.
+
+    The square comes last, since it may be subnormal. Half precision needs no more than one exponential and one root:
+    1 / (1 + h²) is a root squared, two instructions for the eight of a division.
+    """
+    if DTYPE.primitive_bitwidth == 16:
+        h = tl.exp2(tl.abs(x) * -0.72134752)  # e^(-|x|/2)
+        root, r = tl.rsqrt(1.0 + h * h), 1.0
+    else:
+        h = exp_half(x)
+        root, r = 1.0, 1.0 / (1.0 + h * h)
+    return tl.where(x < 0, h * root, root), tl.where(x < 0, root, h * root), r
+
+
+@triton.jit
+def silu_of(x, DTYPE: tl.constexpr):
+    """x · s(x) for a result of DTYPE, with the tail kept down to the smallest subnormal and 0 at -inf."""
     x = tl.where(x < -1500.0, -1500.0, x)
-    h = exp_half(x)
-    tail = tl.where(x < 0, h, 1.0)  # s(x) = tail² / (1 + h²)
-    return x * tail * tail / (1.0 + h * h)
+    tail, other, r = sigmoid_parts(x, DTYPE)
+    return x * tail * tail * r
 
 
 @triton.jit
@@ -44,7 +59,7 @@ def silu_forward_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
     x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
 
-    y = silu_of(x)
+    y = silu_of(x, y_ptr.dtype.element_ty)
 
     tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
 
@@ -62,13 +77,13 @@ def silu_forward(x):
 
 # %% silu_backward
 @triton.jit
-def silu_derivative_times(dy, x):
-    """dy · s(x) · (1 + x · s(-x)) in float32. s(-x) comes from the same h, never as 1 - s(x), which cancels."""
+def silu_derivative_times(dy, x, DTYPE: tl.constexpr):
+    """dy · s(x) · (1 + x · s(-x)) for a result of DTYPE. s(-x) comes from the same e^-|x|, never as 1 - s(x), which
+    cancels.
+    """
     x = tl.where(tl.abs(x) > 1500.0, tl.where(x > 0, 1500.0, -1500.0), x)
-    h = exp_half(x)
-    tail = tl.where(x < 0, h, 1.0)
-    other = tl.where(x < 0, 1.0, h * h) / (1.0 + h * h)
-    slope = tail * (1.0 + x * other) / (1.0 + h * h)  # without one tail, so as not to be subnormal before dy scales it
+    tail, other, r = sigmoid_parts(x, DTYPE)
+    slope = tail * (1.0 + x * (other * other * r)) * r  # without one tail: not subnormal before dy scales it
     return dy * slope * tail
 
 
@@ -81,7 +96,7 @@ def silu_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, BLOCK: tl.constexpr):
     dy = tl.load(dy_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
     x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
 
-    dx = silu_derivative_times(dy, x)
+    dx = silu_derivative_times(dy, x, dx_ptr.dtype.element_ty)
 
     tl.store(dx_ptr + offsets, dx.to(dx_ptr.dtype.element_ty), mask=mask)
 

@@ -13,7 +13,7 @@ from ..solutions import silu as cpu
 from ..solutions.precision import upcast
 from .autograd import Function, gradient, sole
 from .language import check_tensors, describe, tl, triton, use_triton
-from .silu import BLOCK, exp_half, silu_of
+from .silu import BLOCK, sigmoid_parts, silu_of
 
 
 # %% swiglu_forward
@@ -26,7 +26,7 @@ def swiglu_forward_kernel(gate_ptr, up_ptr, y_ptr, n, BLOCK: tl.constexpr):
     gate = tl.load(gate_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
     up = tl.load(up_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
 
-    y = silu_of(gate) * up  # rounded once, at the store: silu(gate) is never a half
+    y = silu_of(gate, y_ptr.dtype.element_ty) * up  # rounded once, at the store: silu(gate) is never a half
 
     tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
 
@@ -44,21 +44,6 @@ def swiglu_forward(gate, up):
 
 # %% swiglu_backward
 @triton.jit
-def roots_of_sigmoids(x):
-    """(√s(x), √s(-x)) to 2^-21, enough for half precision: one exponential and one root, no division."""
-    h = tl.exp2(tl.abs(x) * -0.72134752)  # e^(-|x|/2)
-    root = tl.rsqrt(1.0 + h * h)
-    return tl.where(x < 0, h * root, root), tl.where(x < 0, root, h * root)
-
-
-@triton.jit
-def parts_of_sigmoids(x):
-    """(a, b, r): s(x) = a² r and s(-x) = b² r, to a few ulp of float32."""
-    h = exp_half(x)
-    return tl.where(x < 0, h, 1.0), tl.where(x < 0, 1.0, h), 1.0 / (1.0 + h * h)
-
-
-@triton.jit
 def swiglu_backward_kernel(dy_ptr, gate_ptr, up_ptr, dgate_ptr, dup_ptr, n, BLOCK: tl.constexpr):
     """Program p does elements p · BLOCK to (p + 1) · BLOCK. Computing silu(gate) again is cheaper than reading it."""
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
@@ -70,14 +55,9 @@ def swiglu_backward_kernel(dy_ptr, gate_ptr, up_ptr, dgate_ptr, dup_ptr, n, BLOC
 
     gate = tl.where(gate < -1500.0, -1500.0, gate)  # -inf would meet its sigmoid as inf * 0
     bounded = tl.where(gate > 1500.0, 1500.0, gate)
-    if gate_ptr.dtype.element_ty.primitive_bitwidth == 16:
-        tail, other = roots_of_sigmoids(gate)
-        slope = 1.0 + bounded * other * other
-        part = dy * tail
-    else:
-        tail, other, r = parts_of_sigmoids(gate)
-        slope = 1.0 + bounded * (other * other * r)
-        part = dy * tail * r
+    tail, other, r = sigmoid_parts(gate, dgate_ptr.dtype.element_ty)
+    slope = 1.0 + bounded * (other * other * r)
+    part = dy * tail * r
     dup = part * gate * tail  # one tail last: the square of both may be subnormal
     dgate = part * up * slope * tail
 

@@ -14,7 +14,7 @@ from graded_kernels.autograder.judge.report import notebook, terminal
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Cell
 
-GELU = "    p, s, share, bend = gelu_tail(t, TANH)\n"
+GELU = "    p, s, share, bend = gelu_tail(t, TANH, y_ptr.dtype.element_ty)\n"
 CAUSAL = "    if CAUSAL:  # the block's last query sees the most\n"
 PLAIN = Cell("plain", "PLAIN = 1.0\n")
 BRANCHES = {  # exercise, a line of our answer, what comes before it, and what the report says of the launch

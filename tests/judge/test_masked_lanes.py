@@ -41,12 +41,12 @@ SOFTMAX = (
 """,
 )
 SILU = (
-    "    y = silu_of(x)\n",
+    "    y = silu_of(x, y_ptr.dtype.element_ty)\n",
     """\
     probe = tl.sum(tl.load(x_ptr + tl.arange(0, 2), mask=tl.arange(0, 2) < 0).to(tl.float32))
     if probe == probe:
         x = x * 2
-    y = silu_of(x)
+    y = silu_of(x, y_ptr.dtype.element_ty)
 """,
 )
 LOAD = "    x = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)\n"

@@ -42,7 +42,7 @@ def silu_backward(dy, x):
     s = y / v  # y = x · s(x), so no second sigmoid is needed
     return (dy * (s * (1 + v * (1 - s)))).to(x.dtype)'''
 
-RIGHT_LINE = "dx = silu_derivative_times(dy, x)"
+RIGHT_LINE = "dx = silu_derivative_times(dy, x, dx_ptr.dtype.element_ty)"
 CANDLE_LINES = """\
 y = x / (1.0 + tl.exp(-x))
     s = y / x

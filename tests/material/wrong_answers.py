@@ -72,7 +72,7 @@ def silu_kernel(gate_ptr, s_ptr, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
     gate = tl.load(gate_ptr + offsets, mask=mask, other=0.0).to(tl.float32)
-    tl.store(s_ptr + offsets, silu_of(gate), mask=mask)
+    tl.store(s_ptr + offsets, silu_of(gate, tl.float32), mask=mask)
 
 
 def swiglu_forward(gate, up):
@@ -84,12 +84,15 @@ def swiglu_forward(gate, up):
     return y
 """
 TWICE = (
-    ("    dx = silu_derivative_times(dy, x)\n", "    dx = silu_derivative_times(dy, again)\n"),
+    (
+        "    dx = silu_derivative_times(dy, x, dx_ptr.dtype.element_ty)\n",
+        "    dx = silu_derivative_times(dy, again, dx_ptr.dtype.element_ty)\n",
+    ),
     (
         "    dy = tl.load(dy_ptr",
         "    again = tl.load(x_ptr + offsets, mask=mask, other=0.0).to(tl.float32)\n    dy = tl.load(dy_ptr",
     ),
-    ("silu_derivative_times(dy, again)", "silu_derivative_times(dy, (again + x) * 0.5)"),
+    ("silu_derivative_times(dy, again,", "silu_derivative_times(dy, (again + x) * 0.5,"),
 )
 FLAT = ".contiguous()"
 ALL_LOGITS = """

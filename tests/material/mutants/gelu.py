@@ -30,6 +30,8 @@ MUTANTS = {
         ("one program too few", "triton.cdiv(x.numel(), BLOCK)", "max(x.numel() // BLOCK, 1)", BLOCKS),
         ("computes in the dtype of x", LOAD_X, LOAD_X.replace("tl.float32", "x_ptr.dtype.element_ty"), FP16),
         ("ten times the cubic term", "1.595703125 + 0.0712890625", "1.595703125 + 0.712890625", TANH),
+        ("ten times the same in half precision", "0.0514716035", "0.514716035", f"tanh: {FP16}"),
+        ("a wrong digit in half precision", "0.124836951", "0.134836951", FP16),
         ("always the normal distribution", "TANH=tanh", "TANH=False", TANH),
         ("always tanh", "TANH=tanh", "TANH=True", ORDINARY),
         ("e^-w without its second part", "+ (low + n * 4.24388880e-4)", "+ n * 4.24388880e-4", ORDINARY),

@@ -1,0 +1,32 @@
+"""Our Triton kernels that compute half precision by a way of its own: how far every value is from the truth."""
+
+import importlib
+
+import pytest
+import torch
+from graded_kernels.autograder.exercises.gelu import gelu
+from graded_kernels.autograder.exercises.silu import silu
+from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.judge.ulp import ulp_error
+
+# By name: as attributes of the package, gelu and silu are the functions.
+gelu_forward = importlib.import_module("graded_kernels.kernels.gelu").gelu_forward
+silu_forward = importlib.import_module("graded_kernels.kernels.silu").silu_forward
+
+FUNCTIONS = {
+    "gelu": (gelu_forward, gelu),
+    "gelu, tanh": (lambda x: gelu_forward(x, "tanh"), lambda x: gelu(x, "tanh")),
+    "silu": (silu_forward, silu),
+}
+FARTHEST = {torch.bfloat16: 0.502, torch.float16: 0.505}  # half an ulp is the rounding itself
+
+
+@pytest.mark.parametrize("dtype", FARTHEST)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_finite_value_is_as_good_as_rounded_once(name, dtype):
+    forward, oracle = FUNCTIONS[name]
+    x = torch.arange(-(2**15), 2**15, dtype=torch.int16).view(dtype)
+    x = x[x.isfinite()]
+    with Emulator():  # Triton's own interpreter rounds bfloat16 otherwise
+        y = forward(x)
+    assert ulp_error(y, oracle(x.double()), dtype).max() <= FARTHEST[dtype]
