@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
     from .judge.commands import check, new
     from .judge.side_by_side import command as side_by_side
     from .judge.verdicts import command as verdicts
-    from .runner.sandbox.compile_launches import compile_launches
+    from .runner.sandbox.compile_jobs import compile_jobs
 
     about = "Check PyTorch and Triton answers to the exercises of the course."
     top = argparse.ArgumentParser(prog="graded-kernels", description=about)
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_to(commands)
     new.add_to(commands)
     side_by_side.add_to(commands)
-    sanitize.add_to(commands, compile_launches)
+    sanitize.add_to(commands, compile_jobs)
     for entry in metadata.entry_points(group=COMMANDS):
         entry.load()(commands)
 

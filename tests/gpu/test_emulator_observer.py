@@ -32,7 +32,7 @@ class Notes(Observer):
         self.told.append(f"{launch.name} begins")
 
     def launch_ended(self, ended):
-        self.told.append(f"{ended.launch.name} ended {'well' if ended.well else 'badly'}")
+        self.told.append(f"{ended.launch.name} ended {'badly' if ended.error else 'well'}")
         self.wanted(self.emulator, ended)
 
     def found(self, finding):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import graded_kernels.autograder.gpu.sanitize.watch  # noqa: F401  a small suite's end drops what it imported; torch stays
 import pytest
-from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler
 
 pytest_plugins = "pytester"
 
@@ -221,16 +220,12 @@ def test_refused(n):
 """
 
 
-def test_a_line_that_the_compiler_refuses_as_well_is_a_finding(run, monkeypatch):
-    """It is asked once, for both tests; a process of ours is not one of the suite's."""
-    compiler, asked = shared_compiler(), []
-    report = compiler.report
-    monkeypatch.setattr(compiler, "report", lambda launches: asked.append(launches) or report(launches))
+def test_a_line_that_the_compiler_refuses_as_well_is_a_finding(run):
+    """The compiler's process is none of the suite's."""
     result = run(RIGHT + CONFLICT + REFUSED, "--sanitize-kernels")
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(["*: unsupported in `called_dtype`", "*compiler refuses the line as well*"])
     result.stdout.fnmatch_lines(["*bytes moved: 2 unsupported, 1 store-conflict"])
-    assert len(asked) == 1
     assert "not watched" not in result.stdout.str()
     allowed = REFUSED.replace("@mark", '@mark.allow_kernel_finding("kernel-error")\n@mark', 1)
     run(allowed, "--sanitize-kernels").assert_outcomes(failed=2)
@@ -308,3 +303,39 @@ def test_workers_tell_what_they_saw(run, pytester):
     result.assert_outcomes(passed=2)
     result.stdout.no_fnmatch_line("*mask never*")
     result.stdout.fnmatch_lines(["never launched or called, 2 functions of this folder: `conflict`, `assembled`"])
+
+
+def test_what_does_not_compile_fails_each_test_that_launches_it(run):
+    tests = """
+@triton.jit
+def summed(x, y, n):
+    total = 0
+    for i in range(n):  # no GPU's compiler takes it
+        total = total + tl.load(x + i)
+    tl.store(y, total)
+
+def test_sum():
+    y = torch.zeros(1, device="cuda")
+    summed[(1,)](torch.ones(8, device="cuda"), y, 8)
+    assert y == 8
+
+def test_sum_again():
+    test_sum()
+
+@mark.allow_kernel_finding("unsupported")
+def test_allowed():
+    test_sum()
+
+@mark.expect_kernel_finding("unsupported")
+def test_expected():
+    test_sum()
+
+def test_fails_by_itself():
+    test_sum()
+    assert False
+"""
+    result = run(tests, "--sanitize-kernels")
+    result.assert_outcomes(passed=2, failed=3)
+    told = [line for line in result.outlines if "`summed` runs here and does not compile for a GPU, line 27" in line]
+    assert len(told) == 3
+    result.stdout.fnmatch_lines(["*5 launches*: 4 unsupported, 1 allowed by marks"])

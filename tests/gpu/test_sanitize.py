@@ -10,7 +10,6 @@ import triton
 import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import EmulatorError
 from graded_kernels.autograder.gpu.sanitize import command
-from graded_kernels.autograder.gpu.sanitize.compiled_as_well import settled
 from graded_kernels.autograder.gpu.sanitize.watch import watched
 
 
@@ -78,11 +77,6 @@ def asserting(x, y):
 @triton.jit
 def assembled(x, y):
     tl.store(y, tl.inline_asm_elementwise("brev.b32 $0, $1;", "=r,r", [tl.load(x)], tl.int32, True, 1))
-
-
-@triton.jit
-def called_dtype(y):
-    tl.store(y, tl.float32(0.0))
 
 
 @triton.jit
@@ -371,33 +365,6 @@ def test_an_assertion_is_a_finding_and_an_unknown_instruction_is_not_judged():
     assert found["assertion"]["level"] == "fault"
     found, _ = found_in(lambda: assembled[(1,)](torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)))
     assert found["not-emulated"]["level"] == "unable"
-
-
-REPORT = {"status": "fail", "targets": [{"status": "fail", "line": 4, "message": "'dtype' object is\n not callable."}]}
-
-
-@pytest.mark.parametrize(
-    ("report", "kind", "says"),
-    [
-        (REPORT, "unsupported", "Triton's compiler refuses the line as well: 'dtype' object is not callable."),
-        ({"status": "pass", "targets": [{"status": "pass", "line": None}]}, "kernel-error", "a gap of the emulator's."),
-        (REPORT | {"targets": [REPORT["targets"][0] | {"line": 5}]}, "kernel-error", "is not callable"),
-        ({"status": "not-run", "targets": []}, "kernel-error", "is not callable"),
-    ],
-)
-def test_what_the_compiler_says_of_a_kernel_that_cannot_be_interpreted(report, kind, says):
-    """As told in `compiled_as_well`; another line that it refuses, or an extract that it cannot take, says nothing."""
-    found, _ = found_in(lambda: called_dtype[(1,)](torch.zeros(1)))
-    (finding,) = found.values()
-    assert (finding["kind"], finding["level"], finding["form"]["signature"]) == (
-        "kernel-error",
-        "unable",
-        {"y": "*fp32"},
-    )
-    judged = settled(finding | {"line": 4}, lambda launches: report)
-    assert (judged["kind"], judged["level"]) == (kind, "fault" if kind == "unsupported" else "unable")
-    assert says in judged["message"]
-    assert "form" not in judged
 
 
 def test_an_index_outside_the_block_is_a_fault():

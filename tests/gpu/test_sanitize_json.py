@@ -11,6 +11,7 @@ import triton.language as tl
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.gpu.sanitize import command, json_report, report
 from graded_kernels.autograder.gpu.sanitize.allowed import Allowances
+from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
 from graded_kernels.autograder.gpu.sanitize.watch import watched
 
 SCHEMA = json.loads(json_report.FILE.read_text(encoding="utf-8"))
@@ -45,7 +46,7 @@ def run():
         for n, room in ((6, 8), (6, 2)):
             with pytest.raises(Exception, match="out of bounds"):
                 careless[(1,)](torch.ones(6), torch.zeros(room), n, BLOCK=8)
-    made = command._run(report.Run("p.py", since="HEAD"), listener, 0)
+    made = command._run(report.Run("p.py", since="HEAD"), listener, 0, FrontEnd(None))
     made.set_aside_known(Allowances(), None)
     return made
 

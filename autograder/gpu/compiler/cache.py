@@ -15,7 +15,7 @@ from pathlib import Path
 from .launch import Json
 
 _FIELDS = {"status", "message", "function", "line", "registers", "scalar_registers", "spills", "shared"}
-_FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds", "operations"}
+_FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds", "operations", "permitted"}
 
 
 def folder() -> Path:

@@ -1,5 +1,6 @@
 """`compile_report`: launches in, one plain dictionary out."""
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import itertools
@@ -17,6 +18,7 @@ from .targets import TARGETS, Target, targets_of
 
 FORMS = 512  # of all kernels of an answer; ours have up to 40
 WHOLE = 48  # of these that the whole compiler takes; ours up to 10
+_AT_ONCE = 100  # launches that a child takes through the front end, with the time of one answer
 SHOWN = 6  # of what tells a launch from others, in a sentence
 NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
 
@@ -99,6 +101,28 @@ def compile_report(
         "not_compiled_for": [target.name for target in TARGETS if target not in targets],
         "targets": rows,
     }
+
+
+def front_end(launches: Sequence[KernelLaunch], run_jobs: RunJobs) -> list[Json]:
+    """What Triton's front end says of these launches, for the first of the default targets: a row for each, as in
+    `compile_report`. Its status is "fail" where the compiler itself refuses the launch, and "not-run" wherever
+    something else was in the way. ``only_in``: how the launch differs from those that compile.
+    """
+    version = _triton_version()
+    if version is None:
+        return []
+    jobs = [job for launch in launches for job in _prepare(launch, targets_of()[:1], version, whole=False)]
+    with contextlib.suppress(CannotCompile):
+        for first in range(0, len(jobs), _AT_ONCE):
+            _compile(jobs[first : first + _AT_ONCE], run_jobs)
+    right = [job.launch for job in jobs if job.status == "pass"]
+    rows = [_row(job) | {"status": _of_the_compiler(job)} for job in jobs]
+    return [row | {"only_in": _launched(job.launch, right)} for job, row in zip(jobs, rows, strict=True)]
+
+
+def _of_the_compiler(job: _Job) -> str:
+    """The status of a job, as `front_end` has it."""
+    return str(job.result["status"]) if job.result and job.result["permitted"] else "not-run"
 
 
 def is_new(launch: KernelLaunch) -> bool:
@@ -229,6 +253,7 @@ def kernel(x_ptr):
 def _result(answer: Json, target: Target) -> Json:
     result: Json = dict.fromkeys(NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
     result |= {"seconds": answer["seconds"], "operations": answer.get("operations", [])}
+    result["permitted"] = answer.get("permitted", True)
     if "message" in answer:
         return result | {name: answer[name] for name in ("message", "function", "line")}
     if "operations" in answer:

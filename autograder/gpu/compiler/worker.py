@@ -234,7 +234,7 @@ def attempt(job: Json, request: Json, modules: dict[int, Module], folder: str) -
         module = modules[job["module"]]
         built = build(job, module)
     except Refusal as refusal:
-        return {"message": str(refusal), "function": refusal.function, "line": refusal.line}
+        return {"message": str(refusal), "function": refusal.function, "line": refusal.line, "permitted": False}
     except Unsuited as reason:
         return {"unsuited": str(reason)}
     except Exception as error:
@@ -269,8 +269,9 @@ def results(request: Json) -> Iterator[Json]:
     order.
 
     A result has ``operations``, where the front end alone was wanted, or ``result`` (see `machine_code`) with
-    ``shared``; or ``message``, ``function`` and ``line`` of what the compiler refuses; or a reason: ``unsuited`` (the
-    launch's options are for other GPUs), ``lost`` (what no kernel should be able to bring about).
+    ``shared``; or ``message``, ``function`` and ``line`` of what the compiler refuses, or, with ``permitted`` False, of
+    what `language` does; or a reason: ``unsuited`` (the launch's options are for other GPUs), ``lost`` (what no kernel
+    should be able to bring about).
     """
     folder = os.environ["TRITON_CACHE_DIR"]
     modules: dict[int, Module] = {}

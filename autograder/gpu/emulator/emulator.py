@@ -256,15 +256,18 @@ class Emulator:
 
     def _observed(self, observer: Observer, call: Call) -> None:
         assert self.coverage is not None
-        call, self._ended, well = observer.launch_asked(call), None, False
+        call, self._ended = observer.launch_asked(call), None
+        error: BaseException | None = None
         try:
             with contextlib.nullcontext() if observer.judges(call) else self.coverage.paused():
                 execute(self, *call)
-            well = True
+        except BaseException as raised:
+            error = raised
+            raise
         finally:
             access, self._ended = self._ended, None
             if access is not None:
-                observer.launch_ended(Ended(self._launches[-1], call, access, self.masked_off, well))
+                observer.launch_ended(Ended(self._launches[-1], call, access, self.masked_off, error))
             if news := self.coverage.news():
                 observer.reached(news)
 

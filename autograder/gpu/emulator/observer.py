@@ -22,14 +22,15 @@ class Call(NamedTuple):
 @dataclass(frozen=True)
 class Ended:
     """A launch that has ended. access: its tensors, and what the storages held that it stored to. masked_off: the
-    lines of loads with masked-off lanes and no ``other``, and which programs had them. well: False where it stopped.
+    lines of loads with masked-off lanes and no ``other``, and which programs had them. error: what stopped it, if it
+    did not run to its end.
     """
 
     launch: Launch
     call: Call
     access: Access
     masked_off: dict[Place, np.ndarray]
-    well: bool
+    error: BaseException | None
 
 
 class Observer:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from ...words import Commands, Quality, Terminal, UsageError, new_file, wants_color
+from ..compiler.report import RunJobs
 from ..devices import DEFAULT, DEVICES
 from . import cobertura, json_report, report, revision, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError
-from .compiled_as_well import Compiler, settled
+from .front_end import Form, FrontEnd
 from .totals import Totals
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
@@ -26,8 +27,8 @@ _MODULE = __name__.rpartition(".")[0] + ".child"
 _PATIENCE = 1.0  # seconds that a program has to stop by itself before Ctrl-C is passed on to it
 
 
-def add_to(commands: Commands, compiler: Compiler | None) -> None:
-    """Adds the command. compiler: asked about kernels that the emulator cannot run."""
+def add_to(commands: Commands, compiler: RunJobs | None) -> None:
+    """Adds the command. compiler: asked about every form of a launch."""
     about = (
         "run a program with its Triton kernels in the emulator; exit 0: clean, 1: findings, 2: not run, 3: it failed"
     )
@@ -91,6 +92,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.findings: dict[tuple[str | int, ...], dict[str, Any]] = {}
+        self.forms: list[Form] = []
         self.totals = Totals()
         self.kernel = self.shim = ""
         self.asked: tuple[int, ...] = ()
@@ -107,6 +109,8 @@ class Listener:
             self.findings.setdefault(key, finding | {"times": 0})["times"] += 1
         elif "again" in event:
             self.findings[tuple(event["again"])]["times"] += 1
+        elif "form" in event:
+            self.forms.append(event["form"])
         elif "launch" in event:
             self.kernel = event["launch"]["kernel"]
         elif "shim" in event:
@@ -129,7 +133,7 @@ def sanitize(
     device: str = DEFAULT,
     since: str = "",
     baseline: Baseline | None = None,
-    compiler: Compiler | None = None,
+    compiler: RunJobs | None = None,
 ) -> report.Run:
     """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device,
     since: as `watch.watched` has them. baseline: the program goes on behind what it knows.
@@ -151,7 +155,7 @@ def sanitize(
         with interruptible(process, listener):
             _listen(read, listener)
             code = process.wait()
-    return _run(report.Run(program, since=since), listener, code, compiler)
+    return _run(report.Run(program, since=since), listener, code, FrontEnd(compiler))
 
 
 def _listen(read: int, listener: Listener) -> None:
@@ -186,15 +190,17 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
         signal.signal(signal.SIGINT, before)
 
 
-def _run(run: report.Run, listener: Listener, code: int, compiler: Compiler | None = None) -> report.Run:
+def _run(run: report.Run, listener: Listener, code: int, compiler: FrontEnd) -> report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
+    for event in compiler.events(listener.forms):
+        listener.handle(event)
     totals = listener.totals
     run.shim, run.asked = listener.shim, listener.asked
     run.launches, run.kernels = totals.kernels.total(), dict(totals.kernels)
     run.judged, run.set_aside, run.coverage = totals.judged, totals.set_aside, totals.reached.functions()
     run.spawned, run.skipped = totals.spawned, totals.skipped
     run.unlike_gpu = listener.unlike_gpu
-    for finding in (settled(one, compiler) for one in listener.findings.values()):
+    for finding in map(compiler.settled, listener.findings.values()):
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.whole, run.stopped = end["how"] == "returned", end["how"] == "stopped"
     run.interrupted = listener.interrupted or end["how"] == "interrupted"

@@ -1,6 +1,5 @@
 """The emulator for any program: findings as they come, one event each."""
 
-import contextlib
 import re
 import types
 from collections.abc import Callable, Mapping
@@ -10,11 +9,11 @@ from typing import Any, NoReturn
 import torch
 
 from ..compiler import KernelLaunch
-from ..compiler.launches import plain_launches
 from ..cuda import graphs
-from ..emulator import Emulator, EmulatorError, Finding, Launch, Observer
+from ..emulator import OF_MEMORY, Emulator, EmulatorError, Finding, Launch, Observer
 from ..emulator.findings import here
 from ..emulator.observer import Call, Ended
+from . import forms
 from .buffers import as_tensor, is_buffer
 from .generated import Line, by_helion, by_inductor
 from .left_state import LeftState
@@ -32,9 +31,10 @@ class Sanitizer(Observer):
 
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
     launch that has it, ``{"launch": {...}}`` when a launch begins, ``{"coverage": [...]}`` for what more it reached
-    (`Coverage.news`), and ``{"skipped": {...}}`` for what is not tried (`skipped`). A finding has ``key, kind, level,
-    kernel, file, line, source, program, tensor, offset, message, cure``, and ``form`` where the compiler may say more
-    (`compiled_as_well`); values are JSON's.
+    (`Coverage.news`), ``{"form": {...}}`` for each form of a launch, which the compiler is to be asked about
+    (`front_end`), and ``{"skipped": {...}}`` for what is not tried (`skipped`). A finding has ``key, kind, level,
+    kernel, file, line, source, program, tensor, offset, message, cure``, and ``form`` where the emulator failed at the
+    launch; values are JSON's.
     judges: whether a kernel, given with the arguments of a launch, is to be judged; None: all are. What is found of
     others is emitted as ``{"set aside": kernel}``. known: whether a finding, as it is emitted, fails nothing. A launch
     goes on behind accesses out of bounds that are known, or not judged.
@@ -63,6 +63,7 @@ class Sanitizer(Observer):
         self._function: Any = None  # the kernel launched last
         self._judging = True  # whether the launch under way is judged
         self._judged: dict[str, bool] = {}  # whether a kernel of this name is
+        self._forms = forms.Forms()
         self._masked_loads = MaskedLoads(self.emulator, self.say, self._untried)
         self._left_state = LeftState(self.emulator, self.say)
 
@@ -70,6 +71,7 @@ class Sanitizer(Observer):
         """Begins the next part, such as a test: what is found from now on is reported as if it were new."""
         self._reported.clear()
         self._seen.clear()
+        self._forms.begin()
         self.emulator.forget_findings()
 
     def launch_asked(self, call: Call) -> Call:
@@ -102,9 +104,18 @@ class Sanitizer(Observer):
         for region in ended.access.space.regions:
             self.moved += region.loaded + region.stored
             self.users[region.tensor.untyped_storage().data_ptr()] = ended.launch.name, region.name
-        if ended.well and self._judging:
+        if self._judging and ended.launch.name not in self.origins and _ran(ended.error):
+            self._ask_compiler(ended.launch)
+        if not ended.error and self._judging:
             self._masked_loads.launched(ended)
             self._left_state.launched(ended)
+
+    def _ask_compiler(self, launch: Launch) -> None:
+        form = self._forms.new(launch)
+        if isinstance(form, KernelLaunch):
+            self.emit(forms.event(form, launch))
+        elif form:
+            self.emit({"skipped": {"what": "compiler", "kernel": launch.name, "why": form}})
 
     def reached(self, functions: list[dict[str, Any]]) -> None:
         """Emits what a launch reached, but of generated kernels."""
@@ -194,10 +205,10 @@ class Sanitizer(Observer):
     def _form(self, finding: Finding) -> dict[str, Any]:
         """The launch at which the emulator failed, for the compiler: ``{"form": ...}``, nothing where there is none."""
         if finding.kind == "kernel-error":
-            with contextlib.suppress(OSError):  # a function of a module without source
-                for form in plain_launches(one for one in self.emulator.launches[-1:] if one.name == finding.kernel):
-                    if isinstance(form, KernelLaunch):
-                        return {"form": asdict(form)}
+            for launch in self.emulator.launches[-1:]:
+                form = forms.described(launch)
+                if launch.name == finding.kernel and isinstance(form, KernelLaunch):
+                    return {"form": asdict(form)}
         return {}
 
     def say(self, finding: Finding) -> None:
@@ -247,6 +258,11 @@ class Sanitizer(Observer):
             "cure": RULES[kind].cure,
             **self._form(finding),
         }
+
+
+def _ran(error: BaseException | None) -> bool:
+    """Whether the emulator ran a launch to its end, or to an access that a GPU would not refuse."""
+    return error is None or isinstance(error, EmulatorError) and error.finding.kind in OF_MEMORY
 
 
 def _kind(finding: Finding) -> str:

@@ -10,7 +10,8 @@ class Skipped:
     """Counts the events ``{"skipped": {"what": ..., "kernel": ..., "why": ...}}`` of a `Sanitizer`.
 
     what: ``masked-load``, a launch that was not run again with other values in its masked-off lanes; ``configuration``,
-    one of an autotuner's that was not run since another had the same meaning.
+    one of an autotuner's that was not run since another had the same meaning; ``compiler``, a form of a launch that
+    Triton's compiler could not be asked about.
     """
 
     def __init__(self) -> None:
@@ -41,5 +42,7 @@ def _sentence(what: str, why: str, kernels: Counter[str]) -> str:
     total = kernels.total()
     if what == "configuration":
         return f"{total:,} configuration{'' if total == 1 else 's'} of {names} not run: {why}."
+    if what == "compiler":
+        return f"Not put to Triton's compiler: {names} ({why.rstrip('.')})."
     launches = f"{total:,} launch{'' if total == 1 else 'es'}"
     return f"Dependence on masked-off lanes not tried in {launches} of {names}: {why}."

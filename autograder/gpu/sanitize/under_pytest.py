@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
+from ..compiler.report import RunJobs
 from . import cobertura, report, revision
 from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
-from .compiled_as_well import Compiler, settled
+from .front_end import Form, FrontEnd
 from .rules import RULES
 from .totals import Totals
 
@@ -41,16 +42,16 @@ class Plugin:
     Under pytest-xdist the workers run the tests, and this process adds up what they report.
     """
 
-    def __init__(self, config: pytest.Config, options: argparse.Namespace, compiler: Compiler | None):
+    def __init__(self, config: pytest.Config, options: argparse.Namespace, compiler: RunJobs | None):
         from .watch import watched
 
-        self._compiler = compiler
+        self._front_end = FrontEnd(compiler)
+        self._forms: list[Form] = []  # that were launched and not yet asked about
         self.config, self.since, self.baseline = config, options.sanitize_since, _baseline(options)
         self.allowances = Allowances()
         self.found: list[dict[str, Any]] = []  # in the test that is running
         self.allowed: list[tuple[str, ...]] = []  # by its marks: kinds each, none for any
         self.outside: list[dict[str, Any]] = []  # of any test: while a module was imported, say
-        self._compiled: dict[tuple[str | int, ...], dict[str, Any]] = {}  # findings that the compiler was asked about
         self.totals = Totals()
         self.kinds: Counter[str] = Counter()
         self.passed: Counter[str] = Counter()  # findings that a baseline knows or a comment allows
@@ -80,6 +81,7 @@ class Plugin:
         self.moved += self.sanitizer.moved
         if not self._gathers():
             self.sanitizer.never_called()
+        self._compile()
         self._stack.close()
         self.outside += self._failing(self.found)
         if self.outside and exitstatus == pytest.ExitCode.OK:
@@ -154,6 +156,7 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """Begins a new part of the sanitizer. Fails the test where a marker names an unknown finding."""
+        self._compile()
         self.outside += self._failing(self.found)
         self.found.clear()
         self.unlike_gpu.clear()
@@ -175,6 +178,7 @@ class Plugin:
         except EmulatorError as error:
             stopped = error
         except BaseException:
+            self._compile()
             said = [*map(report.three_lines, self._unexpected(item)), report.half_precision([*self.unlike_gpu]).strip()]
             if any(said):
                 item.add_report_section("call", SUMMARY, "\n".join(filter(None, said)))
@@ -195,6 +199,7 @@ class Plugin:
         """Fails the test for unexpected findings, for expected ones that are missing, and for a kernel that
         could not be judged; skips it where that is allowed.
         """
+        self._compile()
         found, unexpected = list(self.found), self._unexpected(item)
         self.found.clear()
         if unexpected:
@@ -220,21 +225,20 @@ class Plugin:
         if "finding" in event and event["finding"]["kind"] == "unwritten" and _printed_by_pytest():
             return
         self.totals.handle(event)
+        if "form" in event:
+            self._forms.append(event["form"])
         if "finding" in event:
-            finding = self._settled(event["finding"])
+            finding = self._front_end.settled(event["finding"])
             finding["passed"] = how = self._how_passed(finding)
             if finding["level"] != "hint":
                 (self.passed if how else self.kinds)[how or finding["kind"]] += 1
                 self.found.append(finding)
 
-    def _settled(self, finding: dict[str, Any]) -> dict[str, Any]:
-        """A finding as `settled` has it: the compiler is asked once about a line, however many tests reach it."""
-        if "form" not in finding:
-            return finding
-        key = tuple(finding["key"])
-        if key not in self._compiled:
-            self._compiled[key] = settled(finding, self._compiler)
-        return {**self._compiled[key]}
+    def _compile(self) -> None:
+        """Asks the compiler about what was launched since it was asked last."""
+        launched, self._forms = self._forms, []
+        for event in self._front_end.events(launched):
+            self._record(event)
 
     def _how_passed(self, finding: dict[str, Any]) -> str:
         """Why a finding fails nothing, "" where it does."""

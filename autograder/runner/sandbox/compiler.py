@@ -209,6 +209,7 @@ _KINDS: dict[str, type | types.UnionType] = {
     "operations": list,
     "function": str | None,
     "line": int | None,
+    "permitted": bool,
     "result": dict,
 }
 

@@ -142,16 +142,16 @@ def fetched(x, i, n, WRONG: tl.constexpr):
 
 
 @triton.jit
-def calling_kernel(x, y, n, WRONG: tl.constexpr, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+def calling_kernel(x, y, n, WRONG: tl.constexpr):
+    i = tl.program_id(0)
     tl.store(y + i, 2 * fetched(x, i, n, WRONG), mask=i < n)
 
 
 @pair("out-of-bounds")
 def a_function_of_its_own(wrong):
-    """`noinline`. Wrong: the function's load lacks its mask."""
+    """`noinline`, which takes no block. Wrong: the function's load lacks its mask."""
     x, y = torch.randn(50, device="cuda"), torch.empty(50, device="cuda")
-    calling_kernel[(4,)](x, y, 50, WRONG=wrong, BLOCK=16)
+    calling_kernel[(64,)](x, y, 50, WRONG=wrong)
     return y, 2 * x
 
 

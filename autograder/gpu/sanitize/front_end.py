@@ -1,0 +1,78 @@
+"""What Triton's compiler says of launches: of those that the emulator ran, and of those at which it failed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..compiler import KernelLaunch
+from ..compiler.report import RunJobs, front_end
+from .rules import RULES
+from .subprocesses import unreported
+
+Finding = dict[str, Any]  # as `Sanitizer` emits it
+Form = dict[str, Any]  # an event of a `Sanitizer`: the launch, and where its kernel stands
+
+
+class FrontEnd:
+    """Asks the compiler once about each form of a launch, however many launches have it. Without a compiler it says
+    nothing.
+    """
+
+    def __init__(self, compiler: RunJobs | None):
+        self._compiler = compiler
+        self._rows: dict[str, dict[str, Any]] = {}  # by the key of a launch
+
+    def events(self, forms: list[Form]) -> Iterator[dict[str, Any]]:
+        """Yields a finding for each line at which the compiler refuses one of the ``forms``, which the emulator ran;
+        and what could not be asked, both as events of a `Sanitizer`.
+        """
+        told = set()
+        for form, row in zip(forms, self._asked([KernelLaunch(**form["launch"]) for form in forms]), strict=False):
+            if row["status"] == "not-run":
+                yield {"skipped": {"what": "compiler", "kernel": row["kernel"], "why": row["message"]}}
+            elif row["status"] == "fail" and (row["kernel"], row["line"]) not in told:
+                told.add((row["kernel"], row["line"]))
+                yield {"finding": _refused(form, row)}
+
+    def settled(self, finding: Finding) -> Finding:
+        """A finding of a kernel that cannot be interpreted, after its launch, ``form``, went to the compiler: a fault
+        where that refuses the same line. Any other finding as it is.
+        """
+        form = finding.pop("form", None)
+        if finding["kind"] != "kernel-error" or not form or not self._compiler:
+            return finding
+        (row,) = self._asked([KernelLaunch(**form)])
+        said = finding["message"].rstrip(".")
+        if row["status"] == "fail" and row["line"] == finding["line"]:
+            message = f"{said}. Triton's compiler refuses the line as well: {_sentence(row)}"
+            return finding | _UNSUPPORTED | {"message": message}
+        if row["status"] == "pass":
+            message = f"{said}. Triton's compiler accepts the kernel: this is a gap of the emulator's."
+            return finding | {"message": message}
+        return finding
+
+    def _asked(self, launches: list[KernelLaunch]) -> list[dict[str, Any]]:
+        """The compiler's row for each launch."""
+        if not self._compiler:
+            return []
+        new = {launch.key(): launch for launch in launches if launch.key() not in self._rows}
+        with unreported():
+            self._rows |= zip(new, front_end([*new.values()], self._compiler), strict=False)
+        return [self._rows[launch.key()] for launch in launches if launch.key() in self._rows]
+
+
+_UNSUPPORTED = {"kind": "unsupported", "level": RULES["unsupported"].level, "cure": RULES["unsupported"].cure}
+
+
+def _refused(form: Form, row: dict[str, Any]) -> Finding:
+    """The finding of a kernel that ran and that no GPU would run."""
+    kernel, file, line = row["kernel"], form["file"], row["line"] or form["line"]
+    where = f", line {line}, `{row['line_text']}`" if row["line_text"] else ""
+    message = f"`{kernel}` runs here and does not compile for a GPU{where}: {_sentence(row)}{row['only_in']}"
+    where_of = {"kernel": kernel, "file": file, "line": line, "source": row["line_text"]}
+    nowhere = {"program": None, "tensor": "", "offset": None}
+    key = ["unsupported", kernel, file, line, ""]
+    return {"key": key, **_UNSUPPORTED, **where_of, **nowhere, "message": message}
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    return f"{' '.join(row['message'].split()).rstrip('.')}."

@@ -1,0 +1,12 @@
+"""The compiler that this process shares, for whoever must not import it before it is asked."""
+
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def compile_jobs(modules: list[Json], jobs: list[Json], *, control: bool = False) -> list[tuple[int, Json]]:
+    """What Triton's compiler makes of these jobs, as `Compiler.run_jobs` has it, in a process of its own."""
+    from .compiler import shared_compiler
+
+    return shared_compiler().run_jobs(modules, jobs, control=control)

@@ -1,0 +1,225 @@
+"""What the emulator runs and Triton's compiler refuses is a finding, with its line; nothing else that is in the way."""
+
+import faultless
+import pairs
+import pytest
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder.gpu.emulator import EmulatorError
+from graded_kernels.autograder.gpu.sanitize import front_end
+from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
+from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
+
+FACTOR = 2
+
+
+@triton.jit
+def begins_as_an_integer(x, out, n):
+    total = 0
+    for i in range(n):  # refused
+        total = total + tl.load(x + i)
+    tl.store(out, total)
+
+
+@triton.jit
+def grows_in_a_loop(x, out, n):
+    total = tl.load(x)
+    for i in range(n):  # refused
+        total = total + tl.load(x + tl.arange(0, 4) + i)
+    tl.store(out, tl.sum(total))
+
+
+@triton.jit
+def one_name_of_two_types(x, out, n):
+    if n > 3:  # refused
+        value = 1
+    else:
+        value = 2.5
+    tl.store(out, value)
+
+
+@triton.jit
+def a_name_of_one_branch(x, out, n):
+    if n > 3:
+        value = tl.load(x)
+    tl.store(out, value)  # refused
+
+
+@triton.jit
+def one_or_four(n):  # refused
+    if n > 3:
+        return 1.0
+    else:
+        return tl.full((4,), 2.0, tl.float32)
+
+
+@triton.jit
+def two_returns(x, out, n):
+    tl.store(out + tl.arange(0, 4), one_or_four(n))
+
+
+@triton.jit
+def global_variable(x, out, n):
+    tl.store(out, tl.load(x) * FACTOR)  # refused
+
+
+@triton.jit
+def constant_of_an_argument(x, out, n):
+    size: tl.constexpr = n + 1
+    tl.store(out, size)  # refused
+
+
+@triton.jit
+def const_pointer(x: tl.const, out, n):
+    tl.store(x, tl.load(out))  # refused
+
+
+@triton.jit
+def right(x, out, n):
+    total = 0.0
+    for i in range(n):
+        total = total + tl.load(x + i)
+    tl.store(out, total)
+
+
+@triton.jit
+def out_of_bounds_as_well(x, out, n):
+    total = 0
+    for i in range(n):  # refused
+        total = total + tl.load(x + i + 100)
+    tl.store(out, total)
+
+
+@triton.jit
+def called_dtype(x, out, n):
+    tl.store(out, tl.float32(0.0))
+
+
+@triton.jit
+def of_a_private_kind(x, out, n):
+    tl.store(out, tl.load(x) + x.dtype.element_ty.itemsize)
+
+
+WRONG = [begins_as_an_integer, grows_in_a_loop, one_name_of_two_types, a_name_of_one_branch, two_returns]
+WRONG += [global_variable, constant_of_an_argument, const_pointer, out_of_bounds_as_well]
+
+
+def events_of(program, shim=False):
+    """What the program's run tells, and what the compiler says of it."""
+    events = []
+    with watched(events.append, shim=shim):
+        try:
+            program()
+        except EmulatorError:
+            pass
+    asked = FrontEnd(compile_jobs).events([event["form"] for event in events if "form" in event])
+    return events, [*asked]
+
+
+def launched(kernel, n=8):
+    kernel[(1,)](torch.ones(16), torch.zeros(16), n)
+
+
+@pytest.fixture(scope="module")
+def refused():
+    """Findings of the compiler by kernel, all kernels asked about at one time."""
+    events = [event for kernel in [*WRONG, right] for event in events_of(lambda kernel=kernel: launched(kernel))[0]]
+    asked = FrontEnd(compile_jobs).events([event["form"] for event in events if "form" in event])
+    found = [event["finding"] for event in asked]
+    assert len(found) == len({one["kernel"] for one in found})
+    return {one["kernel"]: one for one in found}
+
+
+@pytest.mark.parametrize("kernel", WRONG, ids=lambda kernel: kernel.__name__)
+def test_what_runs_and_does_not_compile(refused, kernel):
+    finding = refused[kernel.__name__]
+    assert finding["source"].endswith("# refused"), finding
+    assert (finding["kind"], finding["level"], finding["file"]) == ("unsupported", "fault", __file__)
+    assert f"does not compile for a GPU, line {finding['line']}, `{finding['source']}`: " in finding["message"]
+
+
+def test_a_right_kernel_is_not_accused(refused):
+    assert {kernel.__name__ for kernel in WRONG} == refused.keys()
+
+
+def test_a_form_is_asked_about_once(monkeypatch):
+    def program():
+        for n in (8, 9, 1):  # Triton takes 1 for a constant
+            launched(right, n)
+
+    events, asked = events_of(program)
+    assert len([event for event in events if "form" in event]) == 2
+    assert asked == []
+    compiler, said, rows = FrontEnd(compile_jobs), [], front_end.front_end
+    monkeypatch.setattr(front_end, "front_end", lambda *asked: said.append(len(asked[0])) or rows(*asked))
+    forms = [event["form"] for event in events if "form" in event]
+    assert [*compiler.events(forms[:1])] == [*compiler.events(forms)] == []
+    assert said == [1, 1]
+
+
+def test_the_form_that_fails_is_told():
+    def program():
+        for first in (torch.ones(16), torch.ones(16, dtype=torch.int32)):
+            begins_as_an_integer[(1,)](first, torch.zeros(16), 8)
+
+    _, (event,) = events_of(program)
+    assert event["finding"]["message"].endswith("(in the launch with x: *fp32)")
+
+
+def test_a_launch_that_is_refused_already_is_not_asked_about():
+    events, _ = events_of(lambda: launched(called_dtype))
+    assert [event["finding"]["kind"] for event in events if "finding" in event] == ["kernel-error"]
+    assert not any("form" in event for event in events)
+
+
+def test_a_kernel_that_cannot_be_read_is_not_accused():
+    """Inside a function; or with what the compiler's process, not the compiler, keeps out."""
+
+    @triton.jit
+    def inner(x, out, n):
+        total = 0
+        for i in range(n):
+            total = total + tl.load(x + i)
+        tl.store(out, total)
+
+    told = [
+        event for kernel in (inner, of_a_private_kind) for event in events_of(lambda kernel=kernel: launched(kernel))[1]
+    ]
+    assert [(event["skipped"]["what"], event["skipped"]["kernel"]) for event in told] == [
+        ("compiler", "inner"),
+        ("compiler", "of_a_private_kind"),
+    ]
+    assert "top level" in told[0]["skipped"]["why"]
+    assert "no such attribute" in told[1]["skipped"]["why"]
+
+
+@pytest.mark.parametrize(
+    ("line", "form", "kind", "says"),
+    [
+        (0, called_dtype, "unsupported", "Triton's compiler refuses the line as well: 'dtype' object is not callable."),
+        (1, called_dtype, "kernel-error", "is not callable"),
+        (0, right, "kernel-error", "a gap of the emulator's."),
+    ],
+)
+def test_what_the_compiler_says_of_a_kernel_that_cannot_be_interpreted(line, form, kind, says):
+    """Another line that it refuses says nothing. form: the kernel that it is asked about."""
+    (finding,) = [event["finding"] for event in events_of(lambda: launched(called_dtype))[0] if "finding" in event]
+    assert (finding["kind"], finding["level"], finding["form"]["kernel"]) == ("kernel-error", "unable", "called_dtype")
+    (asked,) = [event["form"]["launch"] for event in events_of(lambda: launched(right))[0] if "form" in event]
+    finding |= {"line": finding["line"] + line} | ({"form": asked} if form is right else {})
+    judged = FrontEnd(compile_jobs).settled(finding)
+    assert (judged["kind"], judged["level"]) == (kind, "fault" if kind == "unsupported" else "unable")
+    assert says in judged["message"]
+    assert "form" not in judged
+
+
+@pytest.mark.exhaustive
+def test_no_right_program_is_accused():
+    for program in faultless.programs():
+        assert [event for event in events_of(program)[1] if "finding" in event] == []
+    for one in pairs.PAIRS:
+        if not one.without:
+            asked = events_of(lambda program=one.program: program(wrong=False), shim=True)[1]
+            assert [event for event in asked if "finding" in event] == []
