@@ -12,6 +12,9 @@ LAB_FLAGS := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 # Every core runs a test process already; threads that wait for each other on top make small tensors slow.
 ONE_THREAD := OMP_NUM_THREADS=1
 
+# A hundred processes import the same modules: the first one's bytecode is kept, also where an image says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help lab teach exercise chapter claims links attacks chaos test test-gpu test-runner test-judge test-classroom test-exercises test-course planted matrix test-all types lint build book release test-release grade-demo bench gpu audit doctor clean
 
 help:           ## what there is to make

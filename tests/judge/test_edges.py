@@ -2,6 +2,7 @@
 arguments that do not fit. A function that is added is among them.
 """
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -156,6 +157,12 @@ LAYOUTS: dict[str, tuple[int, Callable]] = {  # least number of axes
 }
 
 
+@functools.cache
+def side_by_side(name: str, by_triton: bool) -> list[torch.Tensor]:
+    subject = subject_of(name)
+    return results(subject, changed(subject.named, torch.clone), by_triton=by_triton)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @each
 def test_memory_that_lies_otherwise(name, layout):
@@ -169,6 +176,8 @@ def test_memory_that_lies_otherwise(name, layout):
         written = argument in subject.writes
         if written and name in ANSWERS:
             continue  # they are contiguous, as the exercise says
+        if argument != "dy" and all(a.dim() < least for a in tensors_of((subject.named[argument],))):
+            continue
         for by_triton in (True, False) if name in PUBLIC else (True,):
             given, alike = (changed(subject.named, torch.clone) for _ in range(2))
             views = [laid, lambda dy: laid(dy).contiguous()]
@@ -180,9 +189,9 @@ def test_memory_that_lies_otherwise(name, layout):
                 with pytest.raises(ValueError, match="make it contiguous first"):
                     results(subject, given, by_triton=by_triton)
                 continue
-            found, right = (
-                results(subject, one, view, by_triton) for one, view in zip((given, alike), views, strict=True)
-            )
+            found = results(subject, given, views[0], by_triton)
+            numbers_stay = "expanded" not in layout
+            right = side_by_side(name, by_triton) if numbers_stay else results(subject, alike, views[1], by_triton)
             for one, other in zip(found, right, strict=True):
                 torch.testing.assert_close(
                     one, other, rtol=0 if by_triton else 1e-5, atol=0 if by_triton else 1e-5, equal_nan=True

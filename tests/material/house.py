@@ -34,11 +34,18 @@ def sources(house: Path) -> dict[str, Path]:
     return found
 
 
+@functools.cache  # to parse the house takes more than a second, and to walk through it as long again
+def statements(path: Path) -> list[ast.AST]:
+    """The imports of a module and the attributes that it reads, wherever in its text."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Attribute)
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)]
+
+
 def imported(name: str, path: Path, known: dict[str, Path]) -> list[tuple[int, str, str]]:
     """What a module imports from the same house, wherever in its text: the line, the module, and the name."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(path):
         if isinstance(node, ast.ImportFrom):
             if node.level:
                 base = package[: len(package) - node.level + 1] if node.level <= len(package) + 1 else None
@@ -56,7 +63,6 @@ def imported(name: str, path: Path, known: dict[str, Path]) -> list[tuple[int, s
     return [(line, one, alias) for line, one, alias in found if one in known and one != name]
 
 
-@functools.cache  # parsing the house takes more than a second
 def arrows(house: Path) -> dict[str, set[str]]:
     known = sources(house)
     return {name: {one for _, one, _ in imported(name, path, known)} for name, path in known.items()}
@@ -96,7 +102,7 @@ def private(house: Path) -> list[str]:
         where = path.relative_to(house.parent)
         found += [f"{where}:{line} imports {alias} of {other}" for line, other, alias in foreign if alias[0] == "_"]
         names = {alias for _, _, alias in foreign}
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(path):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
                 if re.match(r"_[a-z]", node.attr):
                     found.append(f"{where}:{node.lineno} reads {node.value.id}.{node.attr}")
@@ -132,7 +138,7 @@ def folders_above(folder: Path) -> list[str]:
     found = []
     for path in sorted(folder.rglob("*.py")):
         depth = len(path.relative_to(folder.parent).parts) - 1
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(path):
             modules = []
             if isinstance(node, ast.ImportFrom) and node.level > depth:
                 modules = [node.module] if node.module else [alias.name for alias in node.names]
