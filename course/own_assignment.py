@@ -113,7 +113,7 @@ def _of_teacher(path: Path) -> Part:
     from ..autograder.judge.checking import check_answer, choose_backend
     from ..autograder.judge.records.external_records import read_text
     from ..autograder.judge.settings import Settings
-    from ..autograder.runner.call.answer import AnswerError, read_file
+    from ..autograder.runner.call.answer import Answer, AnswerError
     from . import cells
     from .regions import Region, hide_bodies
 
@@ -123,7 +123,7 @@ def _of_teacher(path: Path) -> Part:
     answer_file = path.with_name(f"{name}.py")
     try:
         text = path.read_text(encoding="utf-8")
-        record, answer = read_text(text, name), read_file(answer_file, name)
+        record, answer = read_text(text, name), Answer.read(answer_file, name)
         if not re.search(rf"^{name}\b.*=", text, re.MULTILINE):
             raise UsageError(f"{path}: the check looks for `{name}` in it; write {name} = Exercise(name={name!r}, ...)")
         needs, line, body = _split(answer_file, answer.text)

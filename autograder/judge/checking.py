@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..runner import answer_of, follow_cells
+from ..runner import answer_of
 from ..words import Quality
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .records.record import Case, Exercise, Witness
     from .report.report import Report
     from .settings import Settings
-
-follow_cells()
 
 
 def check(
@@ -45,7 +43,7 @@ def check(
     itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for
     success.
     """
-    from ..runner import AnswerError, InProcess, Interrupted, Trouble, Unloadable, few_lines, interrupted
+    from ..runner import AnswerError, InProcess, Trouble, Unloadable, few_lines, interrupted
     from ..words import Progress
     from .device_and_emulator import combined, emulated
     from .judge import judge
@@ -65,8 +63,7 @@ def check(
     except AnswerError as error:
         found = judged(Unloadable(Trouble("unloadable", str(error))))
     except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
-        stopped = error if isinstance(error, Interrupted) else interrupted(record.name, error)
-        raise stopped.with_traceback(None) from None
+        raise interrupted(record.name, error).with_traceback(None) from None
     report = Report.of(found)
     if not report.passed and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(report))
@@ -89,18 +86,7 @@ def check_answer(
     without one it runs here. cases: an instructor's own, after those of the exercise. record: of the exercise, where
     it is in no table.
     """
-    from ..runner import (
-        AnswerError,
-        AnswerRefused,
-        InProcess,
-        Isolated,
-        Kind,
-        Limits,
-        Runner,
-        Trouble,
-        Unloadable,
-        load,
-    )
+    from ..runner import Isolated, Limits, loaded
     from .judge import judge
     from .records.record import Exercise
     from .records.table import find
@@ -114,12 +100,7 @@ def check_answer(
         limits = limits or Limits()
         with Isolated(answer, record.contract, backend, worker=worker, limits=limits, notebook=notebook) as isolated:
             return Report.of(judged(isolated))
-    try:
-        runner: Runner = InProcess(load(answer), record.contract, backend)
-    except AnswerError as error:
-        kind: Kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
-        runner = Unloadable(Trouble(kind, str(error), error.details))
-    return Report.of(judged(runner))
+    return Report.of(judged(loaded(answer, record.contract, backend)))
 
 
 def choose_backend(record: "Exercise | Witness", backend: str | None, function: Callable[..., Any] | None) -> str:

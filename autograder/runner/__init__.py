@@ -5,20 +5,10 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
-    from .call import callee
-    from .call.answer import OURS, Answer, AnswerError, AnswerRefused, Cell, imported, load, parse, read_file, refuse
-    from .call.answer_cell import answer_of, follow_cells
+    from .call.answer import Answer, AnswerError, Cell, imports_course
+    from .call.answer_cell import answer_of
     from .call.arguments import duplicate, results_of
-    from .call.callee import (
-        Callee,
-        CompareError,
-        NotAttached,
-        attached,
-        called,
-        callee_of,
-        made_of,
-        matched,
-    )
+    from .call.callee import Callee, CompareError, NotAttached, made_of
     from .call.contract import (
         TENSORS,
         Args,
@@ -32,20 +22,20 @@ if TYPE_CHECKING:
         tensors_of,
     )
     from .call.dtypes import dtype_name
-    from .call.error_line import Interrupted, interrupted
+    from .call.error_line import interrupted
     from .call.examination import Call, Compiles, Examined, Layouts, Runner, Unloadable
     from .call.function import Function
     from .call.gradient import UPSTREAM, with_gradient
     from .call.huge_strides import far_apart
-    from .call.outcome import Decoy, Kind, Outcome, Trouble
-    from .call.package import Module
+    from .call.outcome import Decoy, Outcome, Trouble
     from .call.printing import few_lines
-    from .call.runner import InProcess
+    from .call.runner import InProcess, loaded
     from .call.threads import one_thread
     from .doctor.doctor import close_to_others
     from .sandbox import RUNGS, Budget, Isolated, Limits, SandboxError, Worker, probe, require
     from .sandbox.compiler import shared_compiler
     from .sandbox.decoy import any_numbers
+    from .sandbox.extracted import Extracted
     from .sandbox.line_server import LineServer, ServerEnded, confine_self
     from .sandbox.paths import RECORDS, is_course, offered
     from .sandbox.proof import Proof

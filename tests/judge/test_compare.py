@@ -9,7 +9,7 @@ from graded_kernels.autograder import CompareError, compare
 from graded_kernels.autograder.judge.side_by_side import inputs, reproduce
 from graded_kernels.autograder.judge.side_by_side.reference import Reference
 from graded_kernels.autograder.judge.side_by_side.sizes import dimensions_of
-from graded_kernels.autograder.runner.call.callee import callee_of
+from graded_kernels.autograder.runner.call.callee import Callee
 from side_by_side_kernels import (
     Scaled,
     ScaledBadly,
@@ -446,7 +446,7 @@ def test_the_values_of_labels_of_few_kinds_stay():
     ],
 )
 def test_equal_sizes_of_other_axes_change_alone(function, example, dimensions):
-    reference = Reference(callee_of(function, "reference"), example)
+    reference = Reference(Callee.of(function, "reference"), example)
     assert [d.named(reference.names) for d in dimensions_of(example, reference.accepts)] == dimensions
 
 

@@ -15,7 +15,7 @@ import triton.language as tl
 from answers import PAIRS, answer
 from graded_kernels.autograder import EXERCISES, Emulator, Report, check
 from graded_kernels.autograder.judge.commands.function import Function
-from graded_kernels.autograder.judge.device_and_emulator import answer_of, combined, emulated, needed
+from graded_kernels.autograder.judge.device_and_emulator import combined, emulated
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call import runner
@@ -24,6 +24,7 @@ from graded_kernels.autograder.runner.call.arguments import unchanged
 from graded_kernels.autograder.runner.call.device import Device
 from graded_kernels.autograder.runner.call.machine import Machine
 from graded_kernels.autograder.runner.call.peak_memory import Peak
+from graded_kernels.autograder.runner.sandbox.extracted import answer_of, needed
 from graded_kernels.solutions.silu import silu_forward
 
 

@@ -107,7 +107,7 @@ def test_the_record_is_the_checkers_side(record, tmp_path, monkeypatch):
     """Of a folder that answers can read, where libraries are, the record's part is cut out."""
     from graded_kernels.autograder.judge.commands import answers as command
     from graded_kernels.autograder.judge.settings import Settings
-    from graded_kernels.autograder.runner.call.answer import read_file
+    from graded_kernels.autograder.runner.call.answer import Answer
     from graded_kernels.autograder.runner.sandbox import Limits, Worker, probe
 
     if probe().rung != "strong":
@@ -115,7 +115,7 @@ def test_the_record_is_the_checkers_side(record, tmp_path, monkeypatch):
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     answer = tmp_path / "answer.py"
     answer.write_text(THIEF.format(folder=str(record.parent)))
-    wanted = command.Wanted(external_records.read(record, "cubed"), read_file(answer, "cubed"), Settings("torch"))
+    wanted = command.Wanted(external_records.read(record, "cubed"), Answer.read(answer, "cubed"), Settings("torch"))
     with Worker() as open_to_all:
         assert not command.report_on(wanted, Limits(), open_to_all).passed  # so that it could be read at all
     with command.started(record) as closed:

@@ -13,7 +13,6 @@ from graded_kernels.autograder.runner.call.answer import (
     AnswerRefused,
     Cell,
     load,
-    read_file,
 )
 from graded_kernels.autograder.runner.call.package import Module, absolute, collect
 from graded_kernels.autograder.runner.sandbox import Limits
@@ -61,10 +60,10 @@ def test_a_name_of_the_package_itself_brings_its_init(files):
 
 def test_a_file_that_is_not_below_the_root_is_told_so(files):
     with pytest.raises(AnswerError, match="is not below .*: name the folder that its imports begin in with --root"):
-        read_file(files / "outside/secret.py", "f", files / "root")
+        Answer.read(files / "outside/secret.py", "f", files / "root")
     (files / "root/plain.py").write_text("from ...outside import secret\n")
     with pytest.raises(AnswerError, match="imports from above .*: name a folder further up with --root"):
-        read_file(files / "root/ops/f.py", "f", files / "root")
+        Answer.read(files / "root/ops/f.py", "f", files / "root")
 
 
 def test_no_link_leads_out_of_the_root(files):
@@ -82,17 +81,17 @@ def test_nor_does_one_beside_a_folder_of_its_name(files):
 
 
 def test_the_function_is_loaded_with_its_package_and_a_later_one_anew(files):
-    assert load(read_file(files / "root/ops/f.py", "f", files / "root"))(1) == 4
+    assert load(Answer.read(files / "root/ops/f.py", "f", files / "root"))(1) == 4
     (files / "root/plain.py").write_text("one = 100\n")
-    assert load(read_file(files / "root/ops/f.py", "f", files / "root"))(1) == 103
+    assert load(Answer.read(files / "root/ops/f.py", "f", files / "root"))(1) == 103
     with pytest.raises(AnswerError, match="imports from the package around it: .* Name the folder .* with --root"):
-        load(read_file(files / "root/ops/f.py", "f"))
+        load(Answer.read(files / "root/ops/f.py", "f"))
 
 
 def test_the_package_may_not_import_the_course(files):
     (files / "root/plain.py").write_text("from graded_kernels.kernels import silu\none = 1\n")
     with pytest.raises(AnswerRefused, match="imports graded_kernels"):
-        load(read_file(files / "root/ops/f.py", "f", files / "root"))
+        load(Answer.read(files / "root/ops/f.py", "f", files / "root"))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +146,7 @@ def silu_forward(x):
 
 
 def report_of(path, root, exercise, worker, **how):
-    wanted = command.Wanted(EXERCISES[exercise], read_file(path, exercise, root), Settings("triton", **how))
+    wanted = command.Wanted(EXERCISES[exercise], Answer.read(path, exercise, root), Settings("triton", **how))
     return command.report_on(wanted, Limits(), worker)
 
 

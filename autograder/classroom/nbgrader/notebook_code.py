@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from ...runner import OURS, imported
+from ...runner import imports_course
 from ...words import is_python
 
 NOTES = 20  # lines left out of a cell that are named one by one
@@ -54,7 +54,7 @@ def without_course(source: str, records: Collection[str] = ()) -> tuple[str, lis
     """
     if not is_python(source):
         return source, []
-    unwanted = functools.partial(_imports, {OURS, *records})
+    unwanted = functools.partial(imports_course, also=records)
     return _without(source, source.split("\n"), unwanted, "imports the course's own code")
 
 
@@ -121,10 +121,6 @@ def _calls_ipython(statement: ast.stmt) -> bool:
         return False
     names = (node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
     return "get_ipython" in names
-
-
-def _imports(modules: Collection[str], statement: ast.stmt) -> bool:
-    return any(module.split(".")[0] in modules for module in imported(statement))
 
 
 def _left_out(row: int, written: list[str], why: str) -> str:

@@ -85,11 +85,11 @@ def not_isolated(reason: Exception) -> UsageError:
 
 def wanted_of(file: Path, record: "Exercise | Witness", options: argparse.Namespace) -> Wanted:
     """The answer in a file. Raises UsageError."""
-    from ...runner import AnswerError, read_file
+    from ...runner import Answer, AnswerError
     from ..checking import choose_backend
 
     try:
-        answer = read_file(file, record.name, options.root)
+        answer = Answer.read(file, record.name, options.root)
         backend = options.backend or likely_backend(record.backends, answer)
         choose_backend(record, backend, None)
     except (ValueError, AnswerError) as error:

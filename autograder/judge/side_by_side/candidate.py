@@ -10,11 +10,8 @@ from ...runner import (
     CompareError,
     Contract,
     Function,
-    attached,
-    called,
     duplicate,
     map_tensors,
-    matched,
 )
 from .errors import CandidateError
 from .method import Method, method_of
@@ -43,7 +40,7 @@ class Candidate:
         """Calls it. above: the number of upstream gradients, where gradients are compared. shown: of no account for
         code of one's own.
         """
-        return Function(called(self.callee, above), contract, "triton", self.gpu)
+        return Function(self.callee.call(above), contract, "triton", self.gpu)
 
 
 def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Candidate:
@@ -51,7 +48,7 @@ def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Can
     arguments than the reference, or has other parameters.
     """
     try:
-        callee = matched(callee, shapes(reference), len(reference.given))
+        callee = callee.matched(shapes(reference), len(reference.given))
     except CompareError as error:
         raise CandidateError(str(error)) from None
     mine, machine = Operators(), Emulator()
@@ -60,7 +57,7 @@ def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Can
     launches = bool(machine.launches)
     method = method_of(reference.operators, mine.elements, launches)
     with Emulator():
-        has_gradients = reference.differentiable and attached(callee, _given(reference.arguments, gpu))
+        has_gradients = reference.differentiable and callee.attached(_given(reference.arguments, gpu))
     return Candidate(callee, launches, has_gradients, method, gpu)
 
 

@@ -10,7 +10,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...gpu import lazily
-from ...runner import callee, dtype_name
+from ...runner import Callee, dtype_name
 from ..borrowed import TorchDispatchMode
 from ..ulp import HALVES
 
@@ -70,7 +70,7 @@ def _line() -> tuple[str, ...]:
     """
     frame = sys._getframe(2)
     while frame.f_back and frame.f_code.co_filename.startswith(_OURS):
-        if frame.f_code.co_filename == callee.__file__:
+        if frame.f_globals.get("__name__") == Callee.__module__:
             return ()
         frame = frame.f_back
     return (f"line {frame.f_lineno} of {frame.f_code.co_filename.rpartition('/')[2]}",)

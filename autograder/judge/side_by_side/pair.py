@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import torch
 
 from ...gpu import shimmed
-from ...runner import Limits, Worker, callee_of, few_lines
+from ...runner import Callee, Limits, Worker, few_lines
 from ..records.record import Exercise
 from ..records.table import EXERCISES
 from ..settings import Settings
@@ -66,7 +66,7 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
             worker = how.worker or stack.enter_context(Worker())
             tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, seed, example.keywords)
         else:
-            given = callee_of(sides.candidate, "candidate", example.keywords, len(known.given))
+            given = Callee.of(sides.candidate, "candidate", example.keywords, len(known.given))
             tried = candidate_of(given, known, gpu)
         yield Both(known, example, tried, _gradients(how.gradients, known, tried), gpu)
 
@@ -74,7 +74,7 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
 def reference_of(given: Any, example: Example, seed: int) -> Reference:
     """The reference, called on the example. Raises CompareError."""
     args = example.make(seed, USUAL)
-    return Reference(callee_of(given, "reference", example.keywords, len(args)), args)
+    return Reference(Callee.of(given, "reference", example.keywords, len(args)), args)
 
 
 def _refuse(why: str) -> NoReturn:

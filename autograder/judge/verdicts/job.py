@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 from typing import Any
 
-from ...runner import Answer, Cell, Limits, Module
+from ...runner import Answer, Limits
 from . import source
 
 LIBRARIES = ("torch", "triton", "numpy")
@@ -52,10 +52,8 @@ class Job:
     def from_json(cls, text: str) -> "Job":
         """Raises OtherVersions where the verdict would not be the one that was asked for."""
         data = json.loads(text)
-        key, answer = data.pop("key"), data.pop("answer")
-        answer["cells"] = tuple(Cell(**cell) for cell in answer["cells"])
-        answer["modules"] = tuple(Module(**module) for module in answer["modules"])
-        job = cls(Answer(**answer), limits=Limits(**data.pop("limits")), **data)
+        key, answer = data.pop("key"), Answer.of(data.pop("answer"))
+        job = cls(answer, limits=Limits(**data.pop("limits")), **data)
         if job.key != key:
             found = ", ".join(f"{name} {version[:12]}" for name, version in versions().items())
             raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {found}")

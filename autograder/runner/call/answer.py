@@ -11,7 +11,7 @@ import linecache
 import sys
 import traceback
 import types
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,31 @@ class Answer:
     name: str = "answer"
     modules: tuple[Module, ...] = ()
 
+    @classmethod
+    def read(cls, path: str | Path, exercise: str, root: Path | None = None) -> "Answer":
+        """The answer in a Python file; with a root, the folder that its imports begin in, what it imports from there,
+        too. Raises AnswerError where there is no such text.
+        """
+        try:
+            source = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise AnswerError(f"{path} cannot be read: {error}") from None
+        answer = cls(exercise, (Cell(str(path), source),), module=True)
+        if root is None:
+            return answer
+        try:
+            name, modules = collect(Path(path), root)
+        except PackageError as error:
+            raise AnswerError(str(error)) from None
+        return replace(answer, name=name, modules=modules)
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> "Answer":
+        """The answer that `dataclasses.asdict` gave this of, after it was JSON."""
+        cells = tuple(Cell(**cell) for cell in data["cells"])
+        modules = tuple(Module(**module) for module in data["modules"])
+        return cls(**data | {"cells": cells, "modules": modules})
+
     @property
     def own(self) -> str:
         """The name of the cell that is to define the function."""
@@ -99,24 +124,6 @@ class Answer:
     def text(self) -> str:
         """All of its code."""
         return SEAM.join(cell.source for cell in self.cells)
-
-
-def read_file(path: str | Path, exercise: str, root: Path | None = None) -> Answer:
-    """The answer in a Python file; with a root, the folder that its imports begin in, what it imports from there, too.
-    Raises AnswerError where there is no such text.
-    """
-    try:
-        source = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise AnswerError(f"{path} cannot be read: {error}") from None
-    answer = Answer(exercise, (Cell(str(path), source),), module=True)
-    if root is None:
-        return answer
-    try:
-        name, modules = collect(Path(path), root)
-    except PackageError as error:
-        raise AnswerError(str(error)) from None
-    return replace(answer, name=name, modules=modules)
 
 
 def load(
@@ -220,7 +227,7 @@ def refuse(source: str, packaged: bool = False) -> None:
     """
     tree = parse(source)
     for node in _statements(tree):
-        if isinstance(node, ast.stmt) and any(module.split(".")[0] == OURS for module in imported(node)):
+        if isinstance(node, ast.stmt) and imports_course(node):
             where = f"Line {node.lineno} imports {OURS}"
             raise AnswerRefused(f"{where}: an answer stands on its own, without the course's code.")
     for node in tree.body:  # at the top alone: within a `try` there may be another way
@@ -240,6 +247,11 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
         yield node
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             left += getattr(node, block, [])
+
+
+def imports_course(node: ast.AST, also: Collection[str] = ()) -> bool:
+    """Whether a statement imports of the course's package, or of the modules ``also``."""
+    return any(module.split(".")[0] in (OURS, *also) for module in imported(node))
 
 
 def imported(node: ast.AST) -> list[str]:

@@ -1,6 +1,7 @@
 """Which function a check in a notebook is about. Both answers to an exercise have one name there, and the name stands
 for the one that was defined last; where the front end tells the kernel the ids of cells, the check cell
-``silu_forward-torch-check`` is about the code of the cell ``silu_forward-torch``, as a grader would take it.
+``silu_forward-torch-check`` is about the code of the cell ``silu_forward-torch``, as a grader would take it. Cells are
+noted from the import of this module on.
 """
 
 import inspect
@@ -16,8 +17,7 @@ _cells: dict[str, str] = {}  # the code of every cell, by its id, as it was run 
 _running = ""  # the id of the cell that runs; "" where the front end gives none
 
 
-def follow_cells() -> None:
-    """Notes every cell that runs from now on, if this is a notebook."""
+def _follow() -> None:
     here = shell()
     if here and _note not in here.events.callbacks["pre_run_cell"]:
         here.events.register("pre_run_cell", _note)
@@ -94,3 +94,6 @@ def _code_around(function: Callable[..., Any]) -> str:
     """Returns the text of the cell or file that defines ``function``; "" where it has none."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return "".join(linecache.getlines(code.co_filename)).strip() if code else ""
+
+
+_follow()

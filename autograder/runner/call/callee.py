@@ -58,12 +58,63 @@ class Callee:
         gradients = (torch.zeros_like(x) if g is None else g.clone() for x, g in zip(leaves, found, strict=True))
         return tuple(r.detach() for r in results) + tuple(gradients)
 
+    @classmethod
+    def of(cls, given: Any, what: str, keywords: tuple[str, ...] = (), inputs: int = 0) -> "Callee":
+        """``given`` as something to call. what: "reference" or "candidate". keywords: the names of the last of its
+        ``inputs``, which it takes by name. Raises CompareError.
+        """
+        return _with_keywords(_callee_of(given, what), keywords, inputs)
 
-def callee_of(given: Any, what: str, keywords: tuple[str, ...] = (), inputs: int = 0) -> Callee:
-    """``given`` as something to call. what: "reference" or "candidate". keywords: the names of the last of its
-    ``inputs``, which it takes by name. Raises CompareError.
-    """
-    return _with_keywords(_callee_of(given, what), keywords, inputs)
+    def matched(self, parameters: dict[str, tuple[int, ...]], inputs: int) -> "Callee":
+        """The same as a function of this many inputs and the values of parameters of these names and shapes, in order.
+        Its own may have other names, if their shapes in order are the same. Raises CompareError where it takes others.
+        """
+        own = {name: tuple(value.shape) for name, value in self.parameters.items()}
+        if own != parameters and [*own.values()] != [*parameters.values()]:
+            names = ", ".join(sorted(n for n in own.keys() | parameters.keys() if own.get(n) != parameters.get(n))[:3])
+            raise CompareError(
+                f"reference and candidate have different parameters ({names}): give them the same names and shapes, so "
+                "that both compute with the same values"
+            )
+        places = [[*parameters].index(name) for name in own] if own == parameters else [*range(len(own))]
+
+        def call(*args: Any) -> Any:
+            values = args[inputs:]
+            return self.function(*args[:inputs], *(values[place] for place in places))
+
+        if self.signature is not None and self.backward is None:
+            try:
+                self.signature.bind(*range(inputs))
+            except TypeError as error:
+                raise CompareError(
+                    f"the candidate {self.name} does not take the {inputs} arguments of the example: {error}"
+                ) from None
+        return replace(self, function=call) if places != [*range(len(own))] else self
+
+    def attached(self, args: Args) -> bool:
+        """Whether a result depends on the arguments for autograd; not where it cannot be computed so, and not where an
+        operator on the way has no derivative, as most custom operators.
+        """
+        if self.backward is not None:
+            return True
+        args = map_tensors(_leaf, args)
+        with contextlib.suppress(Exception), torch.enable_grad():
+            results = [result for result in self.results(args) if result.requires_grad]
+            return bool(results) and not _without_derivative(results, args)
+        return False
+
+    def call(self, above: int) -> Callable[..., Any]:
+        """What a runner calls: returns the results, and where there are ``above`` upstream gradients those of the
+        arguments.
+        """
+
+        def made(*args: Any) -> Any:
+            if above:
+                return self.results_and_gradients(args[:-above], args[-above:])
+            return self.results(args) or None
+
+        made.__name__ = self.name
+        return made
 
 
 def _callee_of(given: Any, what: str) -> Callee:
@@ -109,41 +160,14 @@ def _with_keywords(callee: Callee, keywords: tuple[str, ...], inputs: int) -> Ca
     return replace(callee, function=call, signature=signature)
 
 
-def matched(callee: Callee, parameters: dict[str, tuple[int, ...]], inputs: int) -> Callee:
-    """The callee as a function of this many inputs and the values of parameters of these names and shapes, in order.
-    Its own may have other names, if their shapes in order are the same. Raises CompareError where it takes others.
-    """
-    own = {name: tuple(value.shape) for name, value in callee.parameters.items()}
-    if own != parameters and [*own.values()] != [*parameters.values()]:
-        names = ", ".join(sorted(n for n in own.keys() | parameters.keys() if own.get(n) != parameters.get(n))[:3])
-        raise CompareError(
-            f"reference and candidate have different parameters ({names}): give them the same names and shapes, so "
-            "that both compute with the same values"
-        )
-    places = [[*parameters].index(name) for name in own] if own == parameters else [*range(len(own))]
-
-    def call(*args: Any) -> Any:
-        values = args[inputs:]
-        return callee.function(*args[:inputs], *(values[place] for place in places))
-
-    if callee.signature is not None and callee.backward is None:
-        try:
-            callee.signature.bind(*range(inputs))
-        except TypeError as error:
-            raise CompareError(
-                f"the candidate {callee.name} does not take the {inputs} arguments of the example: {error}"
-            ) from None
-    return replace(callee, function=call) if places != [*range(len(own))] else callee
-
-
 def function_of(given: Any, form: Form) -> Callable[..., Any]:
     """``given``, whatever it is, as a function of all arguments that the form names; a class of modules is made.
     Raises CompareError.
     """
     made = made_of(given, form.initial, form.seed)
-    callee = callee_of(made, "candidate", form.keywords, form.inputs)
-    callee = matched(callee, dict(form.parameters), form.inputs)
-    return (lambda *args: torch.tensor(attached(callee, args))) if form.asked else called(callee, form.above)
+    callee = Callee.of(made, "candidate", form.keywords, form.inputs)
+    callee = callee.matched(dict(form.parameters), form.inputs)
+    return (lambda *args: torch.tensor(callee.attached(args))) if form.asked else callee.call(form.above)
 
 
 def made_of(given: Any, initial: Args, seed: int) -> Any:
@@ -157,19 +181,6 @@ def made_of(given: Any, initial: Args, seed: int) -> Any:
         raise CompareError(f"{given.__name__} cannot be made: {type(error).__name__}: {error}") from None
 
 
-def attached(callee: Callee, args: Args) -> bool:
-    """Whether a result depends on the arguments for autograd; not where it cannot be computed so, and not where an
-    operator on the way has no derivative, as most custom operators.
-    """
-    if callee.backward is not None:
-        return True
-    args = map_tensors(_leaf, args)
-    with contextlib.suppress(Exception), torch.enable_grad():
-        results = [result for result in callee.results(args) if result.requires_grad]
-        return bool(results) and not _without_derivative(results, args)
-    return False
-
-
 def _without_derivative(results: list[Tensor], args: Args) -> bool:
     leaves = [a for a in tensors_of(args) if a.is_floating_point()]
     try:
@@ -181,20 +192,6 @@ def _without_derivative(results: list[Tensor], args: Args) -> bool:
 
 def _leaf(tensor: Tensor) -> Tensor:
     return tensor.detach().requires_grad_() if tensor.is_floating_point() else tensor
-
-
-def called(callee: Callee, above: int) -> Callable[..., Any]:
-    """What a runner calls: returns the results, and where there are ``above`` upstream gradients those of the
-    arguments.
-    """
-
-    def call(*args: Any) -> Any:
-        if above:
-            return callee.results_and_gradients(args[:-above], args[-above:])
-        return callee.results(args) or None
-
-    call.__name__ = callee.name
-    return call
 
 
 def _of_module(module: nn.Module, what: str) -> Callee:

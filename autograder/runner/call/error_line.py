@@ -24,7 +24,9 @@ class Interrupted(KeyboardInterrupt):
 
 
 def interrupted(function: str, error: KeyboardInterrupt) -> Interrupted:
-    """The error that a notebook shows where the check of ``function`` was interrupted."""
+    """The error that a notebook shows where the check of ``function`` was interrupted; ``error``, if it is one."""
+    if isinstance(error, Interrupted):
+        return error
     place = line_of(error)
     if not place:
         return Interrupted(f"The check of `{function}` was interrupted.")

@@ -11,16 +11,16 @@ import numpy as np
 import torch
 
 from ...gpu import Emulator, EmulatorError, Finding, Replay, ensure_runnable, interpreted, is_permitted, plain_launches
-from .answer import is_stub, trace
+from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
 from .arguments import Given, apart, duplicate, in_tensors
 from .contract import Args, Contract, any_empty, map_tensors, named_tensors
 from .device import Device
 from .error_line import interrupted, line_of
-from .examination import Call, Examined, Facts
+from .examination import Call, Examined, Facts, Runner, Unloadable
 from .gradient import with_gradient
 from .guards import NoLaunches, Refused, Watch, WatchFunctions
 from .machine import Machine
-from .outcome import Outcome, Own, Trouble
+from .outcome import Kind, Outcome, Own, Trouble
 from .peak_memory import Peak
 from .written_elements import Written
 
@@ -178,6 +178,15 @@ def _wanted(contract: Contract) -> str:
     if not contract.writes:
         return returned
     return f"{returned} and write {' and '.join(contract.writes)} in place, as `{contract.writes[0]}.copy_(...)` does"
+
+
+def loaded(answer: Answer, contract: Contract, backend: str) -> Runner:
+    """Calls the function that the answer's code defines, which runs here and now."""
+    try:
+        return InProcess(load(answer), contract, backend)
+    except AnswerError as error:
+        kind: Kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
+        return Unloadable(Trouble(kind, str(error), error.details))
 
 
 class _Called(Examined):

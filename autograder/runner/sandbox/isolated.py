@@ -69,7 +69,7 @@ class Isolated:
         self._own = worker is None
         self._children = PersistentChildren(self._worker)
         self._sources = Sources(answer)
-        self._job: dict[str, Any] = {"mode": "answer", "answer": self._code()}
+        self._job: dict[str, Any] = {"mode": "answer", "answer": asdict(answer)}
         compiler = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
         self._modules = (*compiler, *(_GPU if contract.form and contract.form.gpu else ()))
         derived = bool(contract.form and contract.form.above)
@@ -154,12 +154,6 @@ class Isolated:
         if rest:
             first.decoy = decoy, before
         return _Called(call, first, second, self)
-
-    def _code(self) -> dict[str, Any]:
-        cells = [[cell.name, cell.source] for cell in self.answer.cells]
-        own = self.answer
-        more = {"name": own.name, "modules": [asdict(one) for one in own.modules]}
-        return {"exercise": own.exercise, "cells": cells, "after": own.after, "module": own.module} | more
 
     def _ask(
         self,

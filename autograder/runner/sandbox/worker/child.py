@@ -14,14 +14,13 @@ from typing import Any, NoReturn
 import torch
 
 from ....gpu import ADVICE, Finding, KernelLaunch
-from ...call.answer import Answer, AnswerError, AnswerRefused, Cell, load, trace
+from ...call.answer import Answer, AnswerError, AnswerRefused, load, trace
 from ...call.arguments import shares_memory
 from ...call.callee import CompareError, function_of
 from ...call.contract import Contract, Form, as_tuple, tensors_of
 from ...call.function import Function
 from ...call.machine import Machine
 from ...call.outcome import Outcome, Trouble
-from ...call.package import Module
 from ...call.runner import InProcess
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
 from . import native_code
@@ -206,10 +205,7 @@ def _trouble(error: BaseException) -> Trouble:
 def _answer(
     given: dict[str, Any], form: Form | None, loaded: Callable[[], None], failed: list[AnswerError]
 ) -> Callable[..., Any]:
-    cells = tuple(Cell(name, source) for name, source in given["cells"])
-    modules = tuple(Module(**one) for one in given["modules"])
-    answer = Answer(given["exercise"], cells, given["after"], given["module"], given["name"], modules)
-    found = load(answer, loaded, go_on=not form, failed_in=failed.append)
+    found = load(Answer.of(given), loaded, go_on=not form, failed_in=failed.append)
     return function_of(found, form) if form else found
 
 
