@@ -436,8 +436,10 @@ UNCLIPPED = CommonMistake(
 
 
 def _from_above(one: Case) -> Case:
-    """The case with a dloss: 1 in plain values."""
-    (found,) = also((one,), dloss=draw.tensor(1.0) if one.name in _CALM else draw.normal().scale(0.8).plus(-0.1))
+    """The case with a dloss: 1 in plain values, and in the first of them ρ is 1, as in the first step of a policy."""
+    dloss = draw.tensor(1.0) if one.name in _CALM else draw.normal().scale(0.8).plus(-0.1)
+    more = {"old": draw.same.scale(0.0).plus("logp")} if one.name in _CALM[:2] else {}
+    (found,) = also((one,), **more, dloss=dloss)
     return found
 
 

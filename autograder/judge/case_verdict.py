@@ -16,10 +16,10 @@ from .closeness import Comparison, Expected, Wrong, compare_all, evidence_of, ex
 from .determinism import unsteady
 from .error_curve import curve_of
 from .fault import Fault
-from .fingerprint import Evidence
+from .fingerprint import Evidence, wild_outputs
 from .form import Form, as_asked
 from .in_place import as_given, between_elements, relisted
-from .records.record import Case, Exercise, WildBug
+from .records.record import WildBug
 from .relation import relation
 from .results.aim import Aim
 from .results.case_result import CaseResult, Failure, Status
@@ -28,10 +28,15 @@ from .results.distance import used
 from .results.flaw import Flaw
 from .trial import Trial, describe
 from .ulp import HALVES
-from .up_to import up_to
+from .up_to import but_for_its_graph, up_to
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
 UNJUDGED = ("stub", "refused", "unloadable")
+_FINISHED = Form(
+    "finished",
+    "",
+    "PyTorch divides or multiplies the sum at the end, which is a launch more. Do it in the kernel, before the store.",
+)
 Fields = dict[str, Any]  # of a `CaseResult`, by name
 
 _OF_TRITON = re.compile(r" ?\(In Triton, [^)]*\)")
@@ -130,11 +135,9 @@ class _Called:
         exercise, case, args = self.trial.exercise, self.trial.case, self.trial.args
         more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble) else self._hint)
         aim = exercise.aim(case, args)
-        more |= {
-            "convention": case.convention,
-            "aim": aim,
-            "shipped": aim is Aim.POINT and _shows_shipped(exercise, case),
-        }
+        more |= {"convention": case.convention, "aim": aim}
+        if aim is Aim.POINT and status in ("fail", "error"):
+            more["shipped"] = _as_shipped(self.trial, more.get("near", 1.0))
         more["half"] = any(t.dtype in HALVES for t in tensors_of(args))
         more.setdefault("form", self.form.code if self.form else "")
         if status in ("fail", "error"):
@@ -195,7 +198,14 @@ class _Called:
             place=trouble.at,
             flaw=flaw,
             near=0.0,
+            up_to=self._but_for_its_graph(trouble),
         )
+
+    def _but_for_its_graph(self, trouble: Trouble) -> tuple[tuple[str, float], ...]:
+        expected = self.trial.expected
+        if expected is None or trouble.code != Trouble.UNATTACHED:
+            return ()
+        return but_for_its_graph(expected, self.outcome.outputs)
 
     def silent(self) -> Judged:
         """A call that should have raised and returned. Evidence of a bug are the elements that no reading of it makes
@@ -285,9 +295,9 @@ class _Called:
             fields |= {"flaw": flaw, "near": fault.near}
             fields["hint"] = self.trial.case.hint if self.trial.case.hidden else ""  # which is about values
             return self.judged("error" if fault.late else "fail", fault.message, trouble=fault.late, **fields)
-        if self.form:
-            given: Fields = far | {"flaw": Flaw.FORM, "code": f"form {self.form.code}", "place": self.form.place}
-            return self.judged("fail", self.form.message, hint="", **given)
+        if form := self.form or (_FINISHED if examined.first.finished else None):
+            given: Fields = far | {"flaw": Flaw.FORM, "form": form.code, "code": f"form {form.code}"}
+            return self.judged("fail", form.message, hint="", place=form.place, **given)
         most = max(compared, key=lambda c: c.used)
         message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
         curve = curve_of(self.trial, expected, compared) if self.trial.options.curve else None
@@ -301,9 +311,23 @@ def _by_output(expected: Expected, compared: list[Comparison]) -> Fields:
     return {"wrong": tuple(sorted(wrong)), "right": len(set(names) - wrong)}
 
 
-def _shows_shipped(exercise: Exercise, case: Case) -> bool:
-    """Whether the case is there for a bug that shipped."""
-    return any(isinstance(bug, WildBug) and bug.seen_by == case.name for bug in exercise.wild)
+def _as_shipped(trial: Trial, share: float) -> bool:
+    """Whether no more of the outputs are right within 1 % (``share``) than those of a bug that shipped and that the
+    case is there for.
+    """
+    shown = (bug for bug in trial.exercise.wild if isinstance(bug, WildBug) and bug.seen_by == trial.case.name)
+    return any(share <= _right_of(bug, trial) for bug in shown)
+
+
+def _right_of(bug: WildBug, trial: Trial) -> float:
+    """The share of the bug's outputs that are right within 1 %; 0 where it raises, or should."""
+    if trial.expected is None:
+        return 0.0
+    try:
+        outputs, *_ = wild_outputs(trial.exercise, bug, trial.args)
+    except Exception:
+        return 0.0
+    return near(trial.expected, as_asked(trial.expected, outputs)[0])
 
 
 def _plain(args: Args) -> bool:

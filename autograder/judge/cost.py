@@ -8,7 +8,7 @@ it, and may report it wrong; an isolated one is called once more, on more than i
 too much.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -167,9 +167,12 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
 
 
 def judge_compile(
-    launches: list[KernelLaunch | str], compiler: Compiles, targets: Sequence[Target]
+    judged: list[Judged], compiler: Compiles, targets: Sequence[Target]
 ) -> tuple[Figures, list[CaseResult]]:
-    """What was launched, compiled ahead of time for these targets (`compiler.compile_report`)."""
+    """What the cases launched, compiled ahead of time for these targets (`compiler.compile_report`). A form that does
+    not compile costs what the cases are worth that launch it.
+    """
+    launches = [launch for one in judged if one.outcome for launch in one.outcome.launches]
     unknown = [launch for launch in launches if isinstance(launch, str)]
     described = [launch for launch in launches if isinstance(launch, KernelLaunch)]
     if unknown:
@@ -187,7 +190,23 @@ def judge_compile(
     wrong = next((row for row in report["targets"] if row["status"] == "fail"), None)
     hint = (advice.on(wrong["message"], wrong["line_text"]) or _ACCEPTED) if wrong else ""
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
-    return report, [_compiled(report["status"], report["reason"], hint, kind)]
+    rows = [row for row in report["targets"] if row["status"] == "fail"]
+    aims = {one.result.aim for one in judged if one.outcome and any(map(_is_among(rows), one.outcome.launches))}
+    aim = next((aim for aim in (Aim.PLAIN, Aim.DTYPES, Aim.LAYOUTS, Aim.EDGES, Aim.POINT) if aim in aims), Aim.PLAIN)
+    return report, [_compiled(report["status"], report["reason"], hint, kind, aim)]
+
+
+def _is_among(rows: list[Figures]) -> Callable[[KernelLaunch | str], bool]:
+    """Whether a launch is of a form that one of these rows of a report is about."""
+    forms = [(row["kernel"], f"{row['launch']}, ") for row in rows]
+
+    def is_among(launch: KernelLaunch | str) -> bool:
+        if isinstance(launch, str):
+            return False
+        form = f"{', '.join(launch.parts())}, "
+        return any(launch.kernel == kernel and described.startswith(form) for kernel, described in forms)
+
+    return is_among
 
 
 def _somewhere(rows: list[Figures]) -> bool:
@@ -224,10 +243,10 @@ def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:
     return report, [_compiled("fail", reason, "", kind)]
 
 
-def _compiled(status: Status, reason: str, hint: str, kind: Quality) -> CaseResult:
-    """What a GPU does not take computes no plain values there."""
+def _compiled(status: Status, reason: str, hint: str, kind: Quality, aim: Aim = Aim.PLAIN) -> CaseResult:
+    """What a GPU does not take computes nothing there. aim: of what it does not take."""
     flaw = Flaw.CONDUCT if status == "fail" else None
-    return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, aim=Aim.PLAIN, flaw=flaw)
+    return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, aim=aim, flaw=flaw)
 
 
 def _bytes(tensors: Args) -> int:

@@ -109,7 +109,7 @@ class _Check:
         found = self.examined(self._starting(compiler))
         if not found.stopped and self._all_right(found):
             self.at("compiling for GPUs")
-            found.compiled, more = judge_compile(_launches(found.judged), compiler, self.settings.gpus)
+            found.compiled, more = judge_compile(found.judged, compiler, self.settings.gpus)
             found.cases += more
         return found
 
@@ -237,10 +237,6 @@ def _all_right(cases: list[CaseResult], required: tuple[Quality, ...]) -> bool:
 def counts_as_right(case: CaseResult, required: tuple[Quality, ...]) -> bool:
     """Whether it passed, or lacks a quality that is not asked for."""
     return case.status == "pass" or (case.kind is not None and case.kind not in required)
-
-
-def _launches(judged: list[Judged]) -> list[KernelLaunch | str]:
-    return [launch for j in judged if j.outcome for launch in j.outcome.launches]
 
 
 def _derived(record: Exercise | Witness) -> str:

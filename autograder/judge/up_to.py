@@ -1,4 +1,6 @@
-"""Whether wrong results are right up to one factor, or as if nothing had arrived from above."""
+"""Whether wrong results are right up to a factor, or as if nothing had arrived from above."""
+
+from dataclasses import replace
 
 import torch
 
@@ -6,21 +8,32 @@ from ..runner import Args
 from .closeness import NEAR, Comparison, Expected, expect, near
 from .trial import Trial
 
-ONE = "one factor"
+ONE, EACH = "one factor", "a factor of each call"
+GRAPH = "the graph, to which it is not attached"
+TELLING = 4  # distinct numbers of which one factor is no chance
 
 
 def up_to(trial: Trial, expected: Expected, compared: list[Comparison], outputs: Args) -> tuple[tuple[str, float], ...]:
     """All that makes the outputs right within `NEAR`, each with its factor. A gradient may be off by a factor and be
-    as if 1 had arrived from above, where what arrived is one number.
+    as if 1 had arrived from above, where what arrived is one number. The factor may be one that other calls have, or of
+    this call alone, as its count is.
     """
     return (*_without(trial, outputs), *_one_factor(expected, compared, outputs))
+
+
+def but_for_its_graph(expected: Expected, outputs: Args) -> tuple[tuple[str, float], ...]:
+    """The same of a result that is not attached to its graph, and so without the gradient that is the last output."""
+    peers = expected.peers and expected.peers[:1]
+    fields = {name: getattr(expected, name)[:1] for name in ("names", "dtypes", "values", "sizes", "allowed")}
+    right = len(outputs) == 1 and near(replace(expected, peers=peers, **fields), outputs) == 1
+    return ((GRAPH, 1.0),) if right else ()
 
 
 def _without(trial: Trial, outputs: Args) -> tuple[tuple[str, float], ...]:
     if trial.exercise.forward is None or not isinstance(trial.args[0], torch.Tensor):
         return ()
     alone = expect(trial.exercise, trial.case, (torch.ones_like(trial.args[0]), *trial.args[1:]))
-    return ((f"without {trial.exercise.parameters[0]}", 1.0),) if near(alone, outputs) == 1 else ()
+    return ((f"{trial.exercise.parameters[0]}, which is left out", 1.0),) if near(alone, outputs) == 1 else ()
 
 
 def _one_factor(expected: Expected, compared: list[Comparison], outputs: Args) -> tuple[tuple[str, float], ...]:
@@ -29,7 +42,8 @@ def _one_factor(expected: Expected, compared: list[Comparison], outputs: Args) -
     told = [factor for factor in factors if factor is not None and factor != 1]
     if None in factors or not told or max(told) - min(told) > 2 * NEAR * max(map(abs, told)):
         return ()
-    return ((ONE, told[0]),)
+    distinct = torch.cat([value[value.isfinite() & (value != 0)].double() for value in expected.values]).unique()
+    return ((ONE, told[0]), (EACH, 1.0)) if len(distinct) >= TELLING else ((ONE, told[0]),)
 
 
 def _factor(value: torch.Tensor, allowed: torch.Tensor, comparison: Comparison, output: torch.Tensor) -> float | None:

@@ -20,7 +20,7 @@ from .results.case_result import CaseResult, Status
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 # Of a tensor, and of all of them together: an input that shows a bug is small, and what is right is computed in the
 # process that judges, with scores that grow as the square of it. The course's own witnesses take 1,536 at most.
-DIMENSIONS, ELEMENTS = 8, 2048
+DIMENSIONS, ELEMENTS = 8, 5120
 Names = tuple[str, str, str]  # of the cases of an input
 
 

@@ -3,6 +3,7 @@
 import itertools
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from broken import mutants
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.gpu.emulator import Finding
 from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.closeness import Expected, near
+from graded_kernels.autograder.judge.closeness import Comparison, Expected, near
 from graded_kernels.autograder.judge.fault import Fault
 from graded_kernels.autograder.judge.records.record import WildBug
 from graded_kernels.autograder.judge.results.aim import Aim
@@ -20,6 +21,7 @@ from graded_kernels.autograder.judge.results.points import GROSS, MISSED, SHIPPE
 from graded_kernels.autograder.judge.results.sentences import SENTENCES
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.judge.up_to import up_to
 from graded_kernels.autograder.runner.call.outcome import Trouble
 from graded_kernels.autograder.words.quality import Quality
 from wrong_answers import GUIDE, WRONG, Wrong, row
@@ -249,6 +251,24 @@ def test_right_up_to_one_factor_everywhere_leaves_forty():
     assert score(*failing, case("more", "plain", "numbers", near=0.0, up_to=(("one factor", 2.0),))) == 0
     assert score(*failing, case("more", "plain", "numbers", near=0.0)) == 0
     assert score(*failing[:-1], case("edges", "edges", "special")) == 40
+
+
+def test_a_factor_of_each_call_is_one_where_enough_numbers_show_it():
+    """A count that nothing is divided by is another number in each call."""
+
+    def found(*values, factor=3.0):
+        value = torch.tensor(values, dtype=torch.float64)
+        size, all_wrong = torch.full_like(value, 2.0**-23), torch.ones_like(value, dtype=torch.bool)
+        expected = Expected(
+            ("y",), (torch.float32,), (value,), (size,), (torch.full_like(value, 8.0),), None, value.isnan()
+        )
+        trial = SimpleNamespace(exercise=SimpleNamespace(forward=None))
+        return [name for name, _ in up_to(trial, expected, [Comparison(wrong=all_wrong)], ((value * factor).float(),))]
+
+    assert found(1.0, -2.0, 0.5, 4.0) == ["one factor", "a factor of each call"]
+    assert found(1.0, -2.0, 0.5, 0.0, 1.0) == ["one factor"]
+    off = {"near": 0.0, "up_to": (("a factor of each call", 1.0),)}
+    assert score(*(case(one["name"], one["aim"], "numbers", **off) for one in (FIRST, POINT, OTHER, *TENS))) == 40
 
 
 def test_the_same_outputs_wrong_everywhere_leave_a_share_of_the_rest():

@@ -14,6 +14,7 @@ from graded_kernels.autograder.gpu.compiler import targets_of
 from graded_kernels.autograder.judge import cost
 from graded_kernels.autograder.judge.checking import check, check_answer
 from graded_kernels.autograder.judge.device_and_emulator import both
+from graded_kernels.autograder.judge.results.aim import Aim
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.sandbox import probe
@@ -220,11 +221,28 @@ def test_a_pytorch_answer_is_not_judged_by_what_only_kernels_do():
     [(("pass", "pass"), "portable"), (("pass", "fail"), "portable"), (("fail", "fail"), "correct")],
 )
 def test_compiling_for_some_targets_is_not_portable_for_none_not_correct(statuses, kind):
-    told = {"message": "no", "line_text": "x = x"}
+    told = {"kernel": "k", "launch": "n: i32", "message": "no", "line_text": "x = x"}
     rows = [told | {"target": name, "status": one} for name, one in zip(("sm_90", "gfx942"), statuses, strict=True)]
     found = {"status": min(statuses), "reason": "", "targets": rows}
     (case,) = cost.judge_compile([], SimpleNamespace(report=lambda launches, targets: found), targets_of())[1]
     assert (case.status, case.kind) == (min(statuses), kind)
+
+
+@pytest.mark.parametrize(
+    ("aims", "charged"),
+    [(("edges",), "edges"), (("layouts", "dtypes"), "dtypes"), (("edges", "plain"), "plain"), ((), "plain")],
+)
+def test_a_launch_that_does_not_compile_costs_what_its_cases_are_about(aims, charged):
+    def case_of(aim, *parts):
+        launch = SimpleNamespace(kernel="k", parts=lambda: list(parts))
+        return SimpleNamespace(result=SimpleNamespace(aim=Aim(aim)), outcome=SimpleNamespace(launches=(launch,)))
+
+    told = {"kernel": "k", "message": "no", "line_text": "x = x", "target": "sm_90"}
+    forms = (("fail", "BLOCK=1, num_warps=4, not divisible by 16: x_ptr"), ("pass", "BLOCK=16, num_warps=4"))
+    found = {"status": "fail", "reason": "", "targets": [told | {"status": s, "launch": form} for s, form in forms]}
+    judged = [case_of("plain", "BLOCK=16", "num_warps=4"), *(case_of(aim, "BLOCK=1", "num_warps=4") for aim in aims)]
+    (case,) = cost.judge_compile(judged, SimpleNamespace(report=lambda launches, targets: found), targets_of())[1]
+    assert (case.status, case.aim) == ("fail", charged)
 
 
 def test_names_of_qualities():

@@ -76,8 +76,8 @@ REMEDIES = [
     ("silu_witness", (torch.empty(2**40, 0),) * 2, "The tensors have 2,199,023,255,552 elements together"),
     (
         "attention_witness",
-        (torch.ones(1, 1, 16, 64).half(),) * 3,
-        "The tensors have 3,072 elements",
+        (torch.ones(1, 1, 32, 64).half(),) * 3,
+        "The tensors have 6,144 elements",
     ),
     ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, 1), "eps should be float, but is int."),
     ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, -1.0), "eps is positive and finite."),

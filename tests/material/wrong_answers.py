@@ -95,6 +95,13 @@ TWICE = (
     ("silu_derivative_times(dy, again,", "silu_derivative_times(dy, (again + x) * 0.5,"),
 )
 FLAT = ".contiguous()"
+SHARE_APART = (
+    ("items_ptr, partial_ptr, N", "items_ptr, partial_ptr, share_ptr, N"),
+    ("-tl.sum(terms) * share(items_ptr))", "-tl.sum(terms))\n    tl.store(share_ptr, share(items_ptr))"),
+    ("    partial = torch.empty(M", "    one = torch.empty((), dtype=torch.float32)\n    partial = torch.empty(M"),
+    ("items_of(mask, count), partial, N", "items_of(mask, count), partial, one, N"),
+    ("return partial.sum()", "return partial.sum() * one"),
+)
 ALL_LOGITS = """
 def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
     check_labels(labels, weight.shape[0], ignore_index)
@@ -174,6 +181,29 @@ WRONG = (
             "dloss, logits, labels, lse, ignore_index=-100",
             "-right(dloss, logits, labels, lse, ignore_index)",
         ),
+    ),
+    Wrong(
+        "not divided by the count",
+        "policy_loss_backward",
+        "torch",
+        40,
+        patches=(("over_count(-dloss, mask, count)", "-dloss"),),
+    ),
+    Wrong(
+        "not attached to the graph",
+        "clamped_kl",
+        "torch",
+        40,
+        changed("clamped_kl", "logp, ref", "right(logp, ref).detach()"),
+        isolated=True,
+    ),
+    Wrong(
+        "PyTorch multiplies the kernel's sum by 1 / count",
+        "policy_loss_forward",
+        "triton",
+        85,
+        patches=SHARE_APART,
+        isolated=True,
     ),
     Wrong(
         "mean and rstd of shape (M, 1)",

@@ -3,8 +3,12 @@
 import json
 
 import pytest
+import torch
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner.call.examination import Call
+from graded_kernels.autograder.runner.call.outcome import Outcome
 from graded_kernels.autograder.runner.sandbox import kernels
+from graded_kernels.autograder.runner.sandbox.proof import Answering, Proof
 from graded_kernels.autograder.runner.sandbox.sources import Sources, text_of
 from graded_kernels.autograder.runner.sandbox.wire import plan
 
@@ -34,6 +38,22 @@ def test_a_good_plan_is_kept():
     assert found["steps"][1] == LAUNCH
     assert found["outputs"] == [OUT]
     assert found["steps"][0]["kwargs"] == {}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "shape", "kept"), [({"sum"}, [], True), ({"sum"}, [1], True), ({"sum"}, [3], False), (set(), [], False)]
+)
+def test_one_number_alone_is_divided_outside_of_the_kernels(allowed, shape, kept):
+    """The end of a sum, in an exercise that allows sums."""
+    one = OUT | {"shape": shape, "stride": [1] * len(shape)}
+    step = {"op": "div", "overload": "Tensor", "args": [{"ref": one}, 2.0], "kwargs": {}, "out": [one]}
+    answering = Answering(ask=None, job={}, sources=None, allowed=frozenset(allowed), memory=1 << 20)
+    proof = Proof(answering, Call((torch.ones(3),)), Outcome(), None, None, None)
+    if kept:
+        assert proof._checked(changed(["steps"], [LAUNCH, step]))["steps"][1]["op"] == "div"
+    else:
+        with pytest.raises(plan.BadPlan, match="arithmetic"):
+            proof._checked(changed(["steps"], [LAUNCH, step]))
 
 
 def changed(where: list, value) -> dict:

@@ -67,8 +67,8 @@ class CaseResult:
     form: what is wrong with the form of the outputs, as `points.FORMS` has it; their values are judged as if it were
         right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common. wrong:
         the names of the outputs in which an element is wrong, a list's once. right: how many others there are.
-    shipped: whether the case is of the point, and there for a bug that shipped. half: whether it has inputs in half
-        precision.
+    shipped: whether it fails, is of the point, and there for a bug that shipped, which is no nearer. half: whether it
+        has inputs in half precision.
     suspect: of a witness, the function in which the bug is that its input is to show; "" in any other case.
     repeat: lines of Python that call the answer with the same arguments, where there is such a way.
     worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an

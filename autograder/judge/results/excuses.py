@@ -15,7 +15,7 @@ OUTPUTS = 0.8  # of the share of the outputs that are right everywhere
 ALIKE = 0.03  # how far, relatively, the factors of two cases may lie apart
 FEWEST = 4  # cases that are right up to one factor
 MOST = 6  # names of outputs, of which any may be wrong together
-FACTOR = "All is right up to one factor: at most {:.0f} are left."
+ALL_BUT = "All is right up to {}: at most {:.0f} are left."
 OTHERS = "Wrong {} costs the same however many cases show it: {:.0f} of 100 are left of what the others are worth."
 VALUES = (Flaw.NUMBERS, Flaw.SPECIAL)
 
@@ -43,13 +43,13 @@ def excuses(cases: list[Case]) -> Iterator[Excuse]:
 def _factors(cases: list[Case]) -> Iterator[Excuse]:
     """Where all plain cases whose numbers are wrong are right up to one factor."""
     failing = {case["name"] for case in cases if case["aim"] == Aim.PLAIN and case["flaw"] == Flaw.NUMBERS}
-    found = set()
+    found: dict[frozenset[str], str] = {}
     for name, factor in (one for case in cases for one in case["up_to"]):
         same = frozenset(case["name"] for case in cases if _is_up_to(case, name, factor))
         if len(same) >= FEWEST and failing <= same:
-            found.add(same)
-    for same in found:
-        yield Excuse(same, FACTOR.format(UP_TO), most=UP_TO)
+            found.setdefault(same, name)
+    for same, name in found.items():
+        yield Excuse(same, ALL_BUT.format(name, UP_TO), most=UP_TO)
 
 
 def _is_up_to(case: Case, name: str, factor: float) -> bool:

@@ -9,11 +9,11 @@ better answer never gets less.
   input has one remedy, and counts once.
 - *Conduct* that a right result does not excuse costs the plain values, once.
 - *Form* is charged once, `FORMS`: values are judged after it is converted.
-- At most half is left where the whole point is missed, where the case fails that shows a bug that shipped, and where a
+- At most half is left where the whole point is missed, where a bug that shipped does no worse in its case, and where a
   third of the plain cases is grossly wrong. Nothing is left where the first one is; where some of its outputs are,
   `OUTPUTS` times the share of the others.
-- What is right up to one factor, or wrong in the same outputs everywhere, has a limit instead of these costs, where
-  that leaves more (`excuses`).
+- What is right up to a factor or its graph, or wrong in the same outputs everywhere, has a limit instead of these
+  costs, where that leaves more (`excuses`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,10 +29,10 @@ FORMS: Mapping[str, float] = {  # points of 100
     "returned": 10,
     "dtype": 15,
     "number": 15,
+    "finished": 15,
     "error": 20,
     "shape": 25,
     "exchanged": 60,
-    "detached": 60,
 }
 ANY = 0.4
 HALF = 50.0

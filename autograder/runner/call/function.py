@@ -36,7 +36,7 @@ class Function(InProcess):
 
     def _watched(
         self, args: Args, machine: Machine, peak: Peak, written: Written | None
-    ) -> tuple[object, Trouble | None]:
+    ) -> tuple[object, Trouble | None, bool]:
         if self.simulated:
             from ...gpu import place
 
@@ -45,9 +45,9 @@ class Function(InProcess):
         try:
             with machine, np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self.function(*args), None
+                return self.function(*args), None, False
         except EmulatorError as error:
-            return None, of_emulator(error)
+            return None, of_emulator(error), False
         except Exception as error:
             kind = type(error).__name__
-            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
+            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind), False

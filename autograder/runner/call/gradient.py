@@ -11,7 +11,11 @@ UPSTREAM = -0.75  # what arrives from above: not 1, so that nobody can leave it 
 
 
 class Unattached(Exception):
-    """The result has no gradient with respect to the input that is asked for."""
+    """The result has no gradient with respect to the input that is asked for. result: without its graph."""
+
+    def __init__(self, message: str, result: torch.Tensor):
+        super().__init__(message)
+        self.result = result
 
 
 def with_gradient(contract: Contract, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -33,7 +37,8 @@ def with_gradient(contract: Contract, function: Callable[..., Any]) -> Callable[
             what, of = contract.outputs[0], contract.gradient_of
             raise Unattached(
                 f"{what} is not attached to the graph of {of}: backward() does not reach the parameters, and where "
-                "several processes train together, the others wait for gradients that never come."
+                "several processes train together, the others wait for gradients that never come.",
+                result.detach(),
             )
         return result.detach(), gradient
 

@@ -26,6 +26,7 @@ _CONVERTED = (
     "You converted a tensor to another dtype outside the kernel. Convert in the kernel, after the load or at the "
     "store; or `copy_` the tensor into an empty one of that dtype."
 )
+FINISHING = frozenset({"div", "mul", "neg"})  # of one number, the end of a sum that was allowed
 AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
 
 
@@ -62,6 +63,7 @@ class Watch(TorchDispatchMode):
         self.sums: list[
             torch.UntypedStorage
         ] = []  # the memory of sums that were allowed: they may be converted to the output's dtype
+        self.finished = False  # whether such a sum, of one number, was divided or multiplied
         self.verdict: Trouble | None = None
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Args = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -73,6 +75,8 @@ class Watch(TorchDispatchMode):
             self._refuse(f"You called {name}, which is the answer itself. Write it out.")
         if self.backend == "torch":
             self._check_torch(full, args)
+        elif name in FINISHING and isinstance(args[0], torch.Tensor) and args[0].numel() == 1 and self._is_sum(args[0]):
+            self.finished = True
         elif not self._is_move(name, args, kwargs):
             if name == "_to_copy":
                 self._refuse(_CONVERTED, "converted")

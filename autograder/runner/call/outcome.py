@@ -16,6 +16,7 @@ class Trouble:
     """Why there is no output."""
 
     OWN_TIME: ClassVar = "processor time"  # the code of a time-out that nothing but the answer caused
+    UNATTACHED: ClassVar = "unattached"  # of a result whose gradient was asked for, and that has none
 
     kind: Kind
     message: str
@@ -31,7 +32,7 @@ class Trouble:
 class Outcome:
     """What one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers too."""
 
-    outputs: Args = ()  # empty where there was trouble
+    outputs: Args = ()  # empty where there was trouble, but for a result that is not attached
     trouble: Trouble | None = None
     mutated: tuple[str, ...] = ()  # arguments whose data changed, a tensor of a list as grads[2]
     relisted: tuple[str, ...] = ()  # lists that hold other tensors than before
@@ -42,6 +43,7 @@ class Outcome:
     hints: tuple[Finding, ...] = ()  # what may explain a wrong result; not faults by themselves
     peak: int = 0  # bytes: the most that tensors took at once, arguments excluded
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
+    finished: bool = False  # whether a kernel's sum, one number, was divided or multiplied with PyTorch
     undefined: bool = False  # whether a load had masked-off lanes and no `other`
     decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
 

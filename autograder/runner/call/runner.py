@@ -17,7 +17,7 @@ from .contract import Args, Contract, any_empty, map_tensors, named_tensors
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts, Runner, Unloadable
-from .gradient import with_gradient
+from .gradient import Unattached, with_gradient
 from .guards import NoLaunches, Refused, Watch, WatchFunctions
 from .machine import Machine
 from .outcome import Kind, Outcome, Own, Trouble
@@ -79,13 +79,15 @@ class InProcess:
         for copy in given.copies.values():
             peak.exclude(copy)
         written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
-        result, trouble = self._watched(given.handed, machine, peak, written)
+        result, trouble, finished = self._watched(given.handed, machine, peak, written)
         result = result if self.contract.witness else in_tensors(result)
         trouble = trouble or self._complaint(result, given.handed, machine)
         outcome = Outcome(trouble=trouble, traffic=dict(machine.traffic))
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
         outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
-        outcome.hints = tuple(machine.hints)
+        outcome.hints, outcome.finished = tuple(machine.hints), finished
+        if trouble and trouble.code == Trouble.UNATTACHED:
+            outcome.outputs = map_tensors(apart, self.contract.returned(result, given.handed))
         if outcome.trouble is None:
             returned = self.contract.returned(result, given.handed)
             outcome.findings = self._findings(returned, machine, written)
@@ -103,8 +105,8 @@ class InProcess:
 
     def _watched(
         self, args: Args, machine: Machine, peak: Peak, written: Written | None
-    ) -> tuple[object, Trouble | None]:
-        """(result, trouble) of one call under the eyes of the machine and of `guards`."""
+    ) -> tuple[object, Trouble | None, bool]:
+        """(result, trouble, `Outcome.finished`) of one call under the eyes of the machine and of `guards`."""
         contract, allowed = self.contract, self.contract.allowed
         if "labels" in contract.parameters:
             allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
@@ -131,6 +133,8 @@ class InProcess:
             except (Exception, SystemExit) as error:
                 kind, name = type(error).__name__, contract.name
                 trouble = Trouble("raised", f"{kind}: {error}".rstrip(": "), trace(error), kind)
+                if isinstance(error, Unattached):
+                    result, trouble = error.result, replace(trouble, code=Trouble.UNATTACHED)
                 if kind == "NotImplementedError" and is_stub(self.answer):
                     trouble = Trouble("stub", STUB)
                 elif line := line_of(error):
@@ -140,7 +144,7 @@ class InProcess:
             no_kernel = self.backend == "triton" and not machine.launches
             more = " (It launches no kernel: this may be the PyTorch answer.)" if no_kernel else ""
             trouble = replace(verdict, message=verdict.message + more, place=place)
-        return result, trouble
+        return result, trouble, watch.finished
 
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
         """What is wrong with the result before any value is looked at."""

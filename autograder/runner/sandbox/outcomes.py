@@ -78,16 +78,22 @@ class Outcomes:
         )
         if outcome.trouble is None and room:
             outcome.trouble = _wrong_number(report.outputs, self.contract, self.written)
-            if outcome.trouble is None:
-                try:
-                    outcome.outputs = tuple(_taken(report.outputs or (), self.outputs, *room))
-                except ValueError as error:
-                    outcome.trouble = Trouble("raised", str(error))
+        if room and (outcome.trouble is None or _is_unattached(report)):
+            try:
+                outcome.outputs = tuple(_taken(report.outputs or (), self.outputs, *room))
+            except ValueError as error:
+                outcome.trouble = Trouble("raised", str(error))
         return outcome, report
 
     def _of_parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Of the names that a child reported, those of parameters and of tensors in their lists."""
         return tuple(name for name in names if name.partition("[")[0] in self.contract.parameters)
+
+
+def _is_unattached(report: Status) -> bool:
+    """Whether the call gave a result without a gradient."""
+    tensors = all(one.dtype for one in report.outputs or ())
+    return tensors and report.trouble is not None and report.trouble.code == Trouble.UNATTACHED
 
 
 def failed(reports: bytes, made: int) -> bool:

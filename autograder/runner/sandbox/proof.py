@@ -5,13 +5,14 @@ launched them, in a process that contains nothing else of the answer.
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...gpu import ALLOCATE, FILL, MOVE, VIEW, KernelLaunch, is_permitted
 from ..call.contract import Args, tensors_of
 from ..call.examination import Call, Examined, Layouts
+from ..call.guards import FINISHING
 from ..call.outcome import Outcome, Trouble
 from . import kernels
 from .decoy import decoy_of
@@ -71,6 +72,11 @@ class Answering:
     memory: int
     gradients: bool = False
 
+    @property
+    def finishing(self) -> frozenset[str]:
+        """Operators that it may call on one number, the end of a sum."""
+        return FINISHING - self.allowed if "sum" in self.allowed else frozenset()
+
 
 class Proof(Examined):
     """A call of a Triton answer, and what its kernels compute without the rest of it.
@@ -127,7 +133,7 @@ class Proof(Examined):
         found: Counter[str] = Counter()
         for step in () if isinstance(recorded, Outcome) else recorded[0]["steps"]:
             if "op" in step:
-                found[step["op"]] += max(plan.sizes([*step["args"], *step["kwargs"].values()]), default=0)
+                found[step["op"]] += max(_sizes(step), default=0)
         return found
 
     @property
@@ -167,8 +173,13 @@ class Proof(Examined):
         # What the answer's own process reports can be forged; here nothing of the answer ran but its kernels.
         first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
         first.undefined, first.hints = shuffled.undefined, shuffled.hints
+        first.finished = bool(self._finishing(recorded[0]))
         shuffled.decoy = other, came
         return shuffled
+
+    def _finishing(self, recorded: dict[str, Any]) -> list[dict[str, Any]]:
+        """The steps of a plan by which a sum that was allowed is divided or multiplied."""
+        return [step for step in recorded["steps"] if step.get("op") in self._answer.finishing]
 
     def _kept(self, steps: dict[str, Any]) -> str:
         """A message if state that an answer keeps between calls changes a result. If its record after a call is the
@@ -214,10 +225,18 @@ class Proof(Examined):
         if not isinstance(given, dict) or "reason" in given:
             reason = given.get("reason") if isinstance(given, dict) else ""
             raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
-        ops = ALLOCATE | FILL | MOVE | VIEW | self._answer.allowed
+        ops = ALLOCATE | FILL | MOVE | VIEW | self._answer.allowed | self._answer.finishing
         if self._answer.gradients:
             ops |= {name for name in plan.operators(given) if is_permitted(f"aten::{name}", gradients=True)}
-        return plan.check(given, len(tensors_of(self.call.args)), ops, self._answer.memory)
+        found = plan.check(given, len(tensors_of(self.call.args)), ops, self._answer.memory)
+        if any(size > 1 for step in self._finishing(found) for size in _sizes(step)):
+            raise plan.BadPlan("PyTorch's arithmetic on more than one number; this exercise wants it in the kernel")
+        return found
+
+
+def _sizes(step: dict[str, Any]) -> Iterator[int]:
+    """The elements of each tensor that an operator of a plan is given."""
+    return plan.sizes([*step["args"], *step["kwargs"].values()])
 
 
 def _same_bits(one: Outcome, other: Outcome) -> bool:
