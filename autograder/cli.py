@@ -4,12 +4,10 @@ Exit status: 0 passed, 1 not, 2 wrong usage; of ``sanitize`` 3 as well, where th
 """
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Sequence
 from importlib import metadata
-from typing import Any
 
 from .words import Exit, UsageError, visible
 
@@ -40,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     """The parser of all commands, those that entry points add among them; ``run`` of its result carries one out."""
     from .classroom import command as classroom
     from .gpu.sanitize import command as sanitize
-    from .judge.commands import check, new
+    from .judge.commands import check, listing, new
     from .judge.side_by_side import command as side_by_side
     from .judge.verdicts import command as verdicts
     from .runner.sandbox.compile_jobs import compile_jobs
@@ -50,10 +48,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"graded-kernels {version()}")
     commands = top.add_subparsers(required=True, metavar="command")
 
-    listing = commands.add_parser("list", help="show the exercises")
-    listing.add_argument("--json", action="store_true", help="print one JSON array")
-    listing.set_defaults(run=run_list)
-
+    listing.add_to(commands)
     check.add_to(commands)
     new.add_to(commands)
     side_by_side.add_to(commands)
@@ -78,41 +73,6 @@ def version() -> str:
 
 
 # Every command imports what it needs, so that --help does not wait for PyTorch.
-
-
-def run_list(options: argparse.Namespace) -> int:
-    """Prints the exercises, the course's first, as a table or as JSON; returns the exit status."""
-    from .judge.records.external_records import offers
-    from .judge.records.table import EXERCISES, offered
-
-    package = {record.name: offer.package for offer in offers() for record in offer.records}
-    rows: list[dict[str, Any]] = [
-        {
-            "exercise": record.name,
-            "backends": list(record.backends),
-            "points": record.points,
-            "signature": record.signature,
-            "summary": record.summary,
-            "package": None if record.name in EXERCISES else package[record.name],
-        }
-        for record in (*EXERCISES.values(), *offered().values())
-    ]
-    for problem in filter(None, (offer.problem for offer in offers())):
-        print(f"graded-kernels: {problem}", file=sys.stderr)
-    if options.json:
-        print(json.dumps(rows, indent=2))
-        return Exit.PASSED
-    table = [("exercise", "backends", "points", "signature")]
-    table += [(row["exercise"], ", ".join(row["backends"]), str(row["points"]), signed(row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for name, backends, points, signature in table:
-        print(f"{name:{widths[0]}}  {backends:{widths[1]}}  {points:>{widths[2]}}  {signature}")
-    return Exit.PASSED
-
-
-def signed(row: dict[str, Any]) -> str:
-    """The signature, followed by the package that offers the exercise where that is not the course."""
-    return f"{row['signature']}  [{row['package']}]" if row["package"] else row["signature"]
 
 
 def run_doctor(options: argparse.Namespace) -> int:

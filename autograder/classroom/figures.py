@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..judge import ANSWER, MUTED, WILD, drawn
+from ..judge import drawn
 from .findings import Answer, Findings
 
 BINS = 20
@@ -18,7 +18,7 @@ def scores(found: Findings) -> str:
     most = max(learner.most for learner in found.learners)
 
     def plot(axes: Axes) -> None:
-        axes.hist(given, bins=[most * step / BINS for step in range(BINS + 1)], color=ANSWER, rwidth=0.9)
+        axes.hist(given, bins=[most * step / BINS for step in range(BINS + 1)], rwidth=0.9)
         axes.set(xlabel=f"points so far, of {most:g}", ylabel="learners", xlim=(0, most))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
@@ -31,13 +31,13 @@ def outcomes(answers: tuple[Answer, ...]) -> str:
     def plot(axes: Axes) -> None:
         names = [answer.name for answer in answers]
         parts = {
-            "passed": ([answer.passed for answer in answers], ANSWER),
-            "did not pass": ([len(a.checks) - a.passed - a.untouched for a in answers], WILD),
-            "untouched": ([answer.untouched for answer in answers], MUTED),
+            "passed": [answer.passed for answer in answers],
+            "did not pass": [len(a.checks) - a.passed - a.untouched for a in answers],
+            "untouched": [answer.untouched for answer in answers],
         }
         left = np.zeros(len(names))
-        for label, (counts, color) in parts.items():
-            axes.barh(names, counts, left=left, color=color, label=label, height=0.7)
+        for label, counts in parts.items():
+            axes.barh(names, counts, left=left, label=label, height=0.7)
             left += counts
         axes.invert_yaxis()
         axes.set(xlabel="learners")

@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from ..judge import FAILED, Cluster, Job, NoWorker, Store, Verdict, count, made_by, remote, task
+from ..judge import Cluster, Job, NoWorker, Store, Verdict, count, remote, verdicts_of
 from ..runner import Answer, SandboxError
 from ..words import Exit
 from .cluster import local, prepare
@@ -104,8 +103,8 @@ class Making:
         processes = "1 process" if cluster.threads == 1 else f"{cluster.threads} processes"
         tell(f"{count(len(self.queue), 'verdict')} to make, on {processes}{where}")
         begun = time.monotonic()
-        for job, found in made_by(cluster, self.queue, task.check):
-            self._keep(job, found)
+        for job, verdict in verdicts_of(cluster, self.queue):
+            self._keep(job, verdict)
             waiting = self._wait.pop(job.key)
             if self._known[job.key]:  # a cell that later answers are checked without
                 self._withdraw(waiting)
@@ -115,14 +114,13 @@ class Making:
                     left = f", about {duration(len(self._wait) * pace)} left" if self._wait else ""
                     tell(f"[{self._ready}/{self._all}{left}] {notebook.name}")
 
-    def _keep(self, job: Job, found: dict[str, Any] | None) -> None:
+    def _keep(self, job: Job, verdict: Verdict | str) -> None:
         """Raises OSError where the verdict cannot be written."""
-        if found and FAILED in found:
-            tell(f"The check of an answer to {job.name} crashed ({found[FAILED]}). nbgrader leaves it to a person.")
+        if isinstance(verdict, str):
+            tell(f"The check of an answer to {job.name} crashed ({verdict}). nbgrader leaves it to a person.")
             self._known[job.key] = None
             self._made[job.name] += 1
             return
-        verdict = Verdict.of(found) if found else Verdict.left_to_a_person(job.key, job.name)
         self.store.put(verdict)
         self._known[job.key] = verdict.stopped_in
         self._made[job.name] += 1

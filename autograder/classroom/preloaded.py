@@ -14,12 +14,9 @@ from ..runner import no_garbage  # noqa: E402
 with no_garbage():
     import matplotlib.backends.backend_svg  # noqa: F401  # a check imports it for the first answer that fails
 
-    from ..judge import (
-        plot,  # noqa: F401
-        task,
-    )
+    from ..judge import load
     from ..runner import probe
 
-    task.load()
+    load(drawing=True)
     probe()  # once for all workers
     gc.collect()  # a worker's own collector does not touch the pages of what is left, so they are not copied

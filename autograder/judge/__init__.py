@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
-    from .make_all import NoWorker, made_by
-    from .records.external_records import read_cases, read_text
+    from .make_all import NoWorker
     from .records.inputs import Arguments, Change, Values, also, case, draw
     from .records.record import (
         Case,
@@ -22,21 +21,17 @@ if TYPE_CHECKING:
         WildBug,
         Witness,
     )
-    from .records.table import find
-    from .report import plot
     from .report.notebook import split
     from .report.phrases import STUB, count
-    from .report.plot import ANSWER, MUTED, WILD, drawn
+    from .report.plot import drawn
     from .results.aim import Aim
-    from .results.data import plain
     from .results.points import WEIGHTS, Points
     from .ulp import HALVES, PRECISION
-    from .verdicts import task
     from .verdicts.job import Job, versions
-    from .verdicts.make import make, shared_worker
+    from .verdicts.make import load, make, read_own, shared_worker
     from .verdicts.scheduler import SETTINGS, Cluster, configured, remote
     from .verdicts.store import Store
-    from .verdicts.task import FAILED
-    from .verdicts.verdict import LATE, LOST, Verdict
+    from .verdicts.task import verdicts_of
+    from .verdicts.verdict import Verdict
 
 __getattr__ = lazy_face(__name__, __file__)

@@ -33,14 +33,10 @@ def try_all(folder: Path, found: dict[str, str], records: dict[str, str]) -> Non
     """
     if not found:
         return
-    from ...judge import (
-        find,  # and PyTorch with it, which a run without such files may not need
-        read_cases,
-        read_text,
-    )
+    from ...judge import read_own  # and PyTorch with it, which a run without such files may not need
 
     for name, text in found.items():
         try:
-            read_cases(text, read_text(records[name], name) if name in records else find(name))
+            read_own(name, records.get(name, ""), text)
         except ValueError as error:
             raise HiddenCasesError(f"{folder}: {error}") from None

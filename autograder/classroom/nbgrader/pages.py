@@ -14,12 +14,11 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 
-from ...judge import LATE, LOST, Points, Verdict, plain, split
+from ...judge import Points, Verdict, split
 from .rebuild import RECORD, grade_id, is_answer
 from .solution_marks import BEGIN_GUIDE, END_GUIDE
 
 REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
-DOUBTS = {LATE: "A time limit ended this check.", LOST: "The process that runs answers ended during this check."}
 SECOND = "It was made a second time, with nothing else being checked, and this is what came of that."
 _CODE = re.compile(r"`([^`]+)`")
 GUIDE = "guide"  # in the metadata of a cell, under our key
@@ -35,9 +34,8 @@ def shown_verdict(verdict: Verdict, found: Points) -> list[NotebookNode]:
     """The report, with the points that were ``found`` in its data; before it a note where a limit had a say that a busy
     machine can break, too.
     """
-    doubt = [notes_output([f"{DOUBTS[verdict.doubt]} {SECOND}"])] if verdict.doubt else []
-    report = (verdict.report or {}) | plain({"score": found.score, "split": found.parts, "limit": found.limit})
-    return [*doubt, shown(verdict.text, verdict.html, {REPORT: report})]
+    doubt = [notes_output([f"{verdict.doubted} {SECOND}"])] if verdict.doubt else []
+    return [*doubt, shown(verdict.text, verdict.html, {REPORT: verdict.report_with(found)})]
 
 
 def notes_of(answer: NotebookNode) -> list[NotebookNode]:

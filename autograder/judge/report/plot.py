@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.rcsetup import cycler
 
 from ..results.case_result import Curve
 from ..results.distance import ulp
@@ -35,9 +36,12 @@ def draw(curve: Curve) -> str:
 
 
 def drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -> str:
-    """What ``plot`` puts on axes, as an SVG element in the colours of the page. size: in inches."""
+    """What ``plot`` puts on axes, as an SVG element in the colours of the page, those of the answer,
+    of the wild bug and muted in this order. size: in inches.
+    """
     style: Any = {"svg.fonttype": "none", "svg.hashsalt": "graded-kernels", "font.size": 9, "text.color": INK}
     style |= {"axes.edgecolor": MUTED, "axes.labelcolor": INK, "axes.spines.top": False, "axes.spines.right": False}
+    style["axes.prop_cycle"] = cycler(color=(ANSWER, WILD, MUTED))
     style |= {f"{axis}tick.{part}": color for axis in "xy" for part, color in (("color", MUTED), ("labelcolor", INK))}
     with rc_context(style):
         figure = Figure(figsize=size, layout="constrained")

@@ -35,14 +35,15 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     began, busy, lost = time.monotonic(), time.process_time(), worker.lost
     notebook = notebook or Budget("notebook", float("inf"))
     spent, compiling, forking = notebook.spent, worker.compiler.spent, worker.spent
+    record, cases = read_own(job.answer.exercise, job.record, job.cases)
     report = check_answer(
         job.answer,
         Settings(job.backend, job.seed),
         worker=worker,
         limits=job.limits,
         notebook=notebook,
-        cases=_cases(job.cases, job.answer.exercise, job.record),
-        record=_record(job.record, job.answer.exercise),
+        cases=cases,
+        record=record,
     )
     doubt = "" if report.passed else LATE if report.timed_out else LOST if worker.lost > lost else ""
     text, page, data = shown(report)
@@ -69,26 +70,26 @@ _NEEDED = (
 
 
 @functools.cache
-def load() -> None:
-    """Imports what every check needs, so that no answer is charged those seconds; not drawing (`report.notebook`)."""
+def load(drawing: bool = False) -> None:
+    """Imports what every check needs, so that no answer is charged those seconds. drawing: and what draws the picture
+    of one that fails (`report.notebook`).
+    """
     with no_garbage():
-        for module in _NEEDED:
+        for module in (*_NEEDED, *(("judge.report.plot",) if drawing else ())):
             importlib.import_module(f"...{module}", __package__)
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
 
 
-def _record(text: str, exercise: str) -> "Exercise | Witness | None":
-    from ..records.external_records import read_text
-
-    return read_text(text, exercise) if text else None
-
-
 @functools.lru_cache(maxsize=64)
-def _cases(text: str, exercise: str, record: str) -> "tuple[Case, ...]":
-    from ..records.external_records import read_cases
+def read_own(exercise: str, record: str, cases: str) -> "tuple[Exercise | Witness | None, tuple[Case, ...]]":
+    """A teacher's own record of an exercise and own cases for it, from their texts; None and no cases where a text is
+    empty. Raises ValueError where one cannot be used.
+    """
+    from ..records.external_records import read_cases, read_text
     from ..records.table import find
 
-    return read_cases(text, _record(record, exercise) or find(exercise)) if text else ()
+    own = read_text(record, exercise) if record else None
+    return own, read_cases(cases, own or find(exercise)) if cases else ()
 
 
 def shown(report: "Report") -> tuple[str, str, dict[str, Any]]:

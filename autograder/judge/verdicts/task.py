@@ -1,13 +1,17 @@
-"""What a worker of the cluster does: one check, from text to text. Nothing is pickled but these two strings."""
+"""Verdicts made on a cluster. What a worker does is one check, from text to text: nothing is pickled but these two
+strings.
+"""
 
 import json
+from collections import deque
+from collections.abc import Iterator
 
 from ...runner import SandboxError
-from ..make_all import UNFIT
+from ..make_all import UNFIT, Cluster, made_by
 from .job import Job, OtherVersions
-from .make import load, make, shared_worker
+from .make import make, shared_worker
+from .verdict import Verdict
 
-__all__ = ["check", "load"]
 FAILED = "failed"  # the key of an answer that is no verdict, because the check crashed
 
 
@@ -24,3 +28,12 @@ def check(job: str, rung: str) -> str:
         return make(wanted, worker).to_json()
     except Exception as error:  # nbgrader's autograde meets it again, and leaves the answer to a person
         return json.dumps({FAILED: f"{type(error).__name__}: {error}"[:2000]})
+
+
+def verdicts_of(cluster: Cluster, jobs: deque[Job]) -> Iterator[tuple[Job, Verdict | str]]:
+    """Each job with its verdict, or how its check crashed. More may be added between two results. Raises NoWorker."""
+    for job, found in made_by(cluster, jobs, check):
+        if found is None:
+            yield job, Verdict.left_to_a_person(job.key, job.name)
+        else:
+            yield job, found[FAILED] if FAILED in found else Verdict.of(found)

@@ -3,12 +3,13 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..results.points import WEIGHTS, Points, points_of
 
 LATE, LOST = "time limit", "lost worker"
+_DOUBTS = {LATE: "A time limit ended this check.", LOST: "The process that runs answers ended during this check."}
 DEATHS = 3  # workers that a check may end before it is left to a person
 SETTLED = 2  # checks of an answer whose result may be the machine's fault, after which the last one counts
 
@@ -53,6 +54,16 @@ class Verdict:
     def final(self) -> bool:
         """Whether it counts: nothing but the answer decided it, or a second check came to the same end."""
         return not self.doubt or self.checks >= SETTLED
+
+    @property
+    def doubted(self) -> str:
+        """The doubt as a sentence; "" where there is none."""
+        return _DOUBTS[self.doubt] if self.doubt else ""
+
+    def report_with(self, found: Points) -> dict[str, Any]:
+        """The report with these points in it."""
+        own = json.loads(json.dumps(asdict(found)))
+        return (self.report or {}) | {"score": own["score"], "split": own["parts"], "limit": own["limit"]}
 
     def points(self, weights: Mapping[str, float] = WEIGHTS) -> Points:
         """What the answer is worth. weights: of the aims (`results.points`)."""
