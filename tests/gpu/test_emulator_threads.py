@@ -81,6 +81,70 @@ def test_a_load_of_what_other_lanes_stored_is_hinted_at(way, hinted):
 
 
 @triton.jit
+def shifted_kernel(x_ptr, y_ptr, SHIFT: tl.constexpr, BETWEEN: tl.constexpr, ROUNDS: tl.constexpr, BLOCK: tl.constexpr):
+    own = tl.program_id(0) * ROUNDS * BLOCK
+    i = tl.arange(0, BLOCK)
+    for k in range(ROUNDS):
+        values = tl.load(x_ptr + own + k * BLOCK + i + SHIFT, mask=i + SHIFT < BLOCK, other=0.0)
+        if BETWEEN == "barrier":
+            tl.debug_barrier()
+        elif BETWEEN == "sum":
+            values += tl.sum(values)
+        elif BETWEEN == "atomic":
+            tl.atomic_add(y_ptr, 1.0)
+        tl.store(x_ptr + own + k * BLOCK + i, values)
+
+
+def shifted(shift, between):
+    x, y = torch.arange(3 * 2 * 16.0), torch.zeros(1)
+    shifted_kernel[(3,)](x, y, SHIFT=shift, BETWEEN=between, ROUNDS=2, BLOCK=16)
+    return x, y
+
+
+@pytest.mark.parametrize(
+    "shift, between, found",
+    [(1, "", True), (0, "", False), (1, "barrier", False), (1, "sum", False), (1, "atomic", False)],
+)
+def test_a_store_to_what_other_lanes_loaded_is_hinted_at(shift, between, found):
+    """A sum of what was loaded is there when all have loaded it, and the threads wait at an atomic on one element."""
+    with Emulator() as emulator:
+        shifted(shift, between)
+    assert emulator.findings == ()
+    assert [(hint.kind, hint.kernel, hint.tensor) for hint in emulator.hints] == [
+        ("own-load", "shifted_kernel", "x_ptr")
+    ] * found
+    if found:
+        assert "tl.store(x_ptr" in emulator.hints[0].message
+    fallbacks = assert_same(lambda: shifted(shift, between))
+    assert [reason for _, reason in fallbacks] == ["a program that stores what it loaded, by other lanes"] * found
+
+
+@triton.jit
+def halves_kernel(x_ptr, y_ptr, SWAP: tl.constexpr, HALF: tl.constexpr):
+    """Rotates pairs in place; y_ptr may be the same tensor."""
+    own = tl.program_id(0) * 2 * HALF
+    i = tl.arange(0, HALF)
+    first, second = tl.load(x_ptr + own + 2 * i), tl.load(x_ptr + own + 2 * i + 1)
+    lane = (i ^ 1) if SWAP else i
+    tl.store(y_ptr + own + 2 * lane, first - second)
+    tl.store(y_ptr + own + 2 * i + 1, first + second)
+
+
+@pytest.mark.parametrize("swap, in_place, found", [(True, True, True), (False, True, False), (True, False, False)])
+def test_a_tensor_under_two_names(swap, in_place, found):
+    def program():
+        x = torch.arange(64.0)
+        y = x if in_place else torch.zeros(64)
+        halves_kernel[(4,)](x, y, SWAP=swap, HALF=8)
+        return y
+
+    with Emulator() as emulator:
+        program()
+    assert [(hint.kind, hint.tensor) for hint in emulator.hints] == [("own-load", "y_ptr")] * found
+    assert_same(program)
+
+
+@triton.jit
 def claiming_kernel(x_ptr, y_ptr, step, shift, CLAIM: tl.constexpr, SIZE: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK) * step + shift
     if CLAIM == "multiple_of":

@@ -367,6 +367,21 @@ def test_an_assertion_is_a_finding_and_an_unknown_instruction_is_not_judged():
     assert found["not-emulated"]["level"] == "unable"
 
 
+@triton.jit
+def turned(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(x + N - 1 - i, tl.load(x + i))
+    tl.store(y + i, tl.load(x + i))
+
+
+def test_lanes_that_do_not_wait_for_each_other_are_a_fault():
+    found, _ = found_in(lambda: turned[(1,)](randn(16), torch.zeros(16), N=16))
+    assert {kind: (one["level"], one["kernel"], one["tensor"]) for kind, one in found.items()} == {
+        "own-load": ("fault", "turned", "x"),
+        "own-store": ("fault", "turned", "x"),
+    }
+
+
 def test_an_index_outside_the_block_is_a_fault():
     found, _ = found_in(lambda: shifted[(1,)](randn(32), torch.empty(32), SHIFT=1, BLOCK=32))
     finding = found["gathered-outside"]

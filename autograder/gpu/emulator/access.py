@@ -14,6 +14,7 @@ from .memory import AddressSpace, Outside, Part, Region, distinct
 from .order import Order
 from .poison import memory
 from .shadow import Clash, Shadow
+from .threads import KEPT, Touched
 
 # Takes a kind, a tensor's name, what makes it, and the place if it is not the line that is running.
 Note = Callable[..., None]
@@ -24,8 +25,9 @@ class Access:
 
     first: the launch's first program number; the programs' own follow it. shadow: gives the shadow of a region's
     storage. report, hint: take a finding, or a hint. poisoned: gives the pattern that a region's storage was filled
-    with, None where it was not. undefined: is called at a load with masked-off lanes and no ``other``. own_store: is
-    called where a program loads what other lanes of it have stored.
+    with, None where it was not. undefined: is called at a load with masked-off lanes and no ``other``. unordered: is
+    called with "own-store" where a program loads what other lanes of it have stored, and with "own-load" where it
+    stores what others have loaded.
     """
 
     def __init__(
@@ -38,13 +40,13 @@ class Access:
         hint: Note,
         poisoned: Callable[[Region], np.ndarray | None],
         undefined: Callable[[str, Region | None], None],
-        own_store: Callable[[], None],
+        unordered: Callable[[str, Region], None],
     ):
         self.kernel, self.grid, self.first = kernel, grid, first
         self.space = AddressSpace()
         self.kept: dict[int, Kept] = {}  # by address: what the storages held that the launch has stored to
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
-        self._undefined, self._own_store = undefined, own_store
+        self._undefined, self._unordered = undefined, unordered
         self._order = Order()
         self.keeps = False  # whether ``kept`` is wanted
         self.ordered = False  # whether its programs may wait for each other
@@ -68,7 +70,8 @@ class Access:
         self.program = self.first + 1 + program
         self.started += 1  # how many programs have begun
         self._order.begin(self.program)
-        self._own: list[tuple[Region, np.ndarray, np.ndarray]] = []  # of its stores since a barrier: offsets, by lane
+        self._stores: dict[int, list[Touched]] = {}  # since a barrier, by address
+        self._loads: dict[int, list[Touched]] = {}
 
     def index(self, number: int) -> tuple[int, int, int] | None:
         """Grid index of a program number; None for "several programs"."""
@@ -117,10 +120,10 @@ class Access:
     ) -> np.ndarray:
         """Loads the lanes that are on. given: the mask of the block; mask: flat, None where every lane is on."""
         parts = self._resolve("load", addresses, dtype.itemsize, given)
-        if self._own and not ordered:
+        if not ordered:
             numbers = _numbers(addresses, mask)
-            if any(self._crosses(region, offsets, numbers[lanes]) for region, offsets, lanes in parts):
-                self._own_store()
+            for region, offsets, lanes in parts:
+                self._loaded(region, offsets, numbers[lanes])
         if len(parts) == 1:
             return self._gather_region(parts[0][0], parts[0][1], dtype, ordered)
         result = np.empty(addresses.size, dtype)
@@ -128,15 +131,21 @@ class Access:
             result[lanes] = self._gather_region(region, offsets, dtype, ordered)
         return result
 
-    def _crosses(self, region: Region, offsets: np.ndarray, numbers: np.ndarray) -> bool:
-        """Whether a lane loads what another lane of the program has stored, with no barrier between the two."""
-        for stored_in, at, by in self._own:
-            if stored_in is region:
-                ranks = np.argsort(at)
-                found = ranks[np.searchsorted(at, offsets, sorter=ranks).clip(max=at.size - 1)]
-                if ((at[found] == offsets) & (by[found] != numbers)).any():
-                    return True
-        return False
+    def _loaded(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
+        """Notes what lanes load, and whether other lanes of the program have stored it, with no barrier between."""
+        load = Touched(_in_storage(region, offsets), lanes)
+        if any(store.meets(load.at, load.by) for store in self._stores.get(region.address, ())):
+            self._unordered("own-store", region)
+        loads = self._loads.setdefault(region.address, [])
+        loads.append(load)
+        del loads[:-KEPT]
+
+    def _stored(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
+        """Notes what lanes store, and whether other lanes of the program have loaded it, with no barrier between."""
+        store = Touched(_in_storage(region, offsets), lanes)
+        if any(load.meets(store.at, store.by) for load in self._loads.get(region.address, ())):
+            self._unordered("own-load", region)
+        self._stores.setdefault(region.address, []).append(store)
 
     def _gather_region(self, region: Region, offsets: np.ndarray, dtype: np.dtype[Any], ordered: bool) -> np.ndarray:
         values = region.words(dtype).take(offsets)
@@ -175,7 +184,12 @@ class Access:
 
     def barrier(self) -> None:
         """Has the program's threads wait for each other: what one has stored the others can load."""
-        self._own.clear()
+        self._stores.clear()
+        self._loads.clear()
+
+    def exchanged(self) -> None:
+        """Notes that the program's threads have exchanged what they had loaded."""
+        self._loads.clear()
 
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
         """Stores a block. Raises EmulatorError where a lane is outside its tensor."""
@@ -189,7 +203,7 @@ class Access:
         numbers = _numbers(active, mask)
         for region, offsets, lanes in self._resolve("store", active, values.itemsize, given):
             self._scatter(region, offsets, values if lanes is ... else values[lanes])
-            self._own.append((region, offsets, numbers[lanes]))
+            self._stored(region, offsets, numbers[lanes])
 
     def _scatter(self, region: Region, offsets: np.ndarray, values: np.ndarray) -> None:
         words = region.words(values.dtype)
@@ -255,6 +269,8 @@ class Access:
             self._remember("atomic", region, offsets, old, new, between)
         if any(semantics) and active.size == 1 and between:
             self._order.synchronise(int(real[lanes_on[0]]), *semantics)
+        if addresses.size == 1:  # its result goes to all threads of the program
+            self.barrier()
         return result
 
     def acquire(self, addresses: np.ndarray, itemsize: int) -> None:
@@ -315,6 +331,12 @@ def _active(addresses: np.ndarray, mask: np.ndarray | None) -> tuple[np.ndarray,
 def _numbers(addresses: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
     """The numbers of the lanes that are on."""
     return np.arange(addresses.size) if mask is None else np.flatnonzero(mask)
+
+
+def _in_storage(region: Region, offsets: np.ndarray) -> np.ndarray:
+    """Offsets counted from the beginning of the region's storage."""
+    first = (region.real - region.address) // region.itemsize
+    return offsets + first if first else offsets
 
 
 def _differ(a: np.ndarray, b: np.ndarray) -> np.ndarray:

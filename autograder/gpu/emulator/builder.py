@@ -55,6 +55,10 @@ class StrictBuilder(Atomics):
     def create_barrier(self) -> None:
         self.access.barrier()
 
+    def exchanged(self) -> None:
+        """Notes that the threads of a program have exchanged what they had loaded."""
+        self.emulator.exchanged()
+
     def create_assert(self, condition: TensorHandle, message: str) -> None:
         if not self.holds(condition.data):
             raise AssertionError(message)
@@ -225,6 +229,7 @@ class StrictBuilder(Atomics):
     def create_dot(
         self, a: TensorHandle, b: TensorHandle, d: TensorHandle, input_precision: Any, max_num_imprecise_acc: Any
     ) -> TensorHandle:
+        self.exchanged()
         if self._is_foreign(a.dtype, b.dtype):
             return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
         if a.dtype.scalar == tl.float32 and input_precision == ir.INPUT_PRECISION.TF32x3:
@@ -253,9 +258,14 @@ class StrictBuilder(Atomics):
         d: TensorHandle,
     ) -> TensorHandle:
         """The product in float32: a block's dtype tells its format, of which float4 alone is bytes."""
+        self.exchanged()
         left = scaled.elements(a, a_scale, -1, -1 if a_packed_in_k else -2)
         right = scaled.elements(b, b_scale, -2, -2 if b_packed_in_k else -1)
         return rounded(arithmetic.product(left, right).astype(np.float32) + wide(d), d.dtype.scalar)
+
+    def create_histogram(self, data: TensorHandle, bins: int, mask: TensorHandle | None) -> TensorHandle:
+        self.exchanged()
+        return super().create_histogram(data, bins, mask)
 
     def create_gather(self, src: TensorHandle, indices: TensorHandle, axis: int) -> TensorHandle:
         """Gathers as the interpreter does, but an index outside the block raises nothing and does not count from the

@@ -63,6 +63,7 @@ class Emulator:
 
     together, lockstep, memory = True, True, 256 << 20
     configuration = ""
+    traced: set[tuple[str, str]] = set()  # kernels and their tensors, of all blocks, that are both loaded and stored
     passes: Callable[[Finding], bool] | None = None  # whether a launch goes on behind an access out of bounds
 
     def __init__(
@@ -294,7 +295,7 @@ class Emulator:
             self._hint,
             self.pattern,
             self.note_undefined,
-            self.note_own_store,
+            self.note_unordered,
         )
         self._access.keeps, self.masked_off = self.keeps, {}
         if isinstance(self._access, Tolerant) and self.passes is not None:
@@ -320,6 +321,11 @@ class Emulator:
         if self._access is None:
             raise RuntimeError("no launch is under way")
         return self._access
+
+    def exchanged(self) -> None:
+        """Notes that the threads of the program under way, if there is one, have exchanged what they had loaded."""
+        if self._access is not None:
+            self._access.exchanged()
 
     def order(self, programs: int) -> np.ndarray:
         """Program numbers 0 to ``programs`` - 1 in the order in which a launch runs them."""
@@ -367,10 +373,13 @@ class Emulator:
         """Notes an operation of `CANNOT_SHOW`."""
         self._looser.add(operation)
 
-    def note_own_store(self) -> None:
-        """Notes that a program loads what other lanes of it have stored, with no barrier between the two."""
+    def note_unordered(self, kind: str, region: Region) -> None:
+        """Notes "own-store", a load of what other lanes of the program have stored, or "own-load", a store of what they
+        have loaded, with no barrier between the two.
+        """
         self.loose("barrier")
-        self.notice("own-store", messages.own_store)
+        make = messages.own_store if kind == "own-store" else messages.own_load
+        self.notice(kind, functools.partial(make, self.access.kernel, region.name), region.name)
 
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
         """Hints at a line, whatever its values and programs: such hints come after the others, by line."""

@@ -34,6 +34,7 @@ Kind = Literal[
     "gathered-outside",
     "tf32",
     "own-store",
+    "own-load",
 ]
 KINDS = frozenset(get_args(Kind))
 OF_MEMORY = frozenset(("out-of-bounds", "store-conflict", "race-read", "race-write", "unwritten"))
@@ -43,7 +44,7 @@ OF_MEMORY = frozenset(("out-of-bounds", "store-conflict", "race-read", "race-wri
 class Finding:
     """Something a GPU would have done wrong, described in full sentences.
 
-    kind: one of `Kind`, the last six of them in `Emulator.hints`.
+    kind: one of `Kind`, the last seven of them in `Emulator.hints`.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.

@@ -266,13 +266,22 @@ def gathered(kernel: str, index: int, size: int, program: Program, place: Place)
     return Finding("gathered-outside", text, kernel, "", index, program, place.line, place.source, place.file)
 
 
-def own_store(place: Place) -> Finding:
+def own_store(kernel: str, tensor: str, place: Place) -> Finding:
     """A load of what other lanes of the program have stored, without a barrier between the two."""
     text = (
-        f"A program loads what other lanes of it have stored, {place}, with no `tl.debug_barrier()` between the two. A "
-        "GPU's threads do not wait for each other: the load may come first."
+        f"`{kernel}` loads elements of {tensor} that other lanes of the same program have stored, {place}, with no "
+        "`tl.debug_barrier()` between the two. A GPU's threads do not wait for each other: the load may come first."
     )
-    return Finding("own-store", text, line=place.line, source=place.source, file=place.file)
+    return Finding("own-store", text, kernel, tensor, line=place.line, source=place.source, file=place.file)
+
+
+def own_load(kernel: str, tensor: str, place: Place) -> Finding:
+    """A store of what other lanes of the program have loaded, without a barrier between the two."""
+    text = (
+        f"`{kernel}` stores to elements of {tensor} that other lanes of the same program have loaded, {place}, with no "
+        "`tl.debug_barrier()` between the two. A GPU's threads do not wait for each other: the store may come first."
+    )
+    return Finding("own-load", text, kernel, tensor, line=place.line, source=place.source, file=place.file)
 
 
 def false_hint(kernel: str, lie: Lie, region: Region | None, program: Program, place: Place) -> Finding:

@@ -43,6 +43,7 @@ class StrictReduce(_Blocks, interpreter.ReduceOps):  # type: ignore[misc]  # of 
 
     def apply_impl(self, input: tuple[tl.tensor, ...]) -> tuple[tl.tensor, ...]:
         """The reductions of blocks of one shape."""
+        interpreter.interpreter_builder.exchanged()
         arrays, dtypes = self._arrays(input), [arg.dtype for arg in input]
         rank = arrays[0].ndim - self.programs
         if self.axis is None:
@@ -84,6 +85,7 @@ class StrictScan(_Blocks, interpreter.ScanOps):  # type: ignore[misc]
 
     def apply_impl(self, input: tuple[tl.tensor, ...]) -> list[tl.tensor]:
         """The scans of blocks of one shape, which they keep."""
+        interpreter.interpreter_builder.exchanged()
         dtypes = [arg.dtype for arg in input]
         arrays = self._arrays(input)
         axis = self.axis % (arrays[0].ndim - self.programs) + self.programs

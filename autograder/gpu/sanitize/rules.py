@@ -36,6 +36,16 @@ RULES = {
         "A program stores what another one loads in the same launch",
         "Write to another tensor.",
     ),
+    "own-store": Rule(
+        "fault",
+        "A program loads what its other lanes have stored",
+        "Put `tl.debug_barrier()` between the store and the load.",
+    ),
+    "own-load": Rule(
+        "fault",
+        "A program stores what its other lanes have loaded",
+        "Put `tl.debug_barrier()` between the load and the store, or write to another tensor.",
+    ),
     "unwritten": Rule(
         "fault",
         "A result that the kernel never wrote is read",
@@ -78,11 +88,6 @@ RULES = {
         "hint",
         "A hint to the compiler that is false",
         "Remove `tl.multiple_of` and the like, or claim what is true.",
-    ),
-    "own-store": Rule(
-        "hint",
-        "A program loads what its other lanes have stored",
-        "Put `tl.debug_barrier()` between the store and the load.",
     ),
     "wrapped-integer": Rule("hint", "A 32-bit integer wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
     "tf32": Rule("hint", "A float32 product in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.'),

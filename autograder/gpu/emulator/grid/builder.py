@@ -93,6 +93,9 @@ class GridBuilder(StrictBuilder):
     def create_barrier(self) -> None:
         self.memory.barrier()
 
+    def exchanged(self) -> None:
+        self.memory.exchanged()
+
     def print(self, *values: object, **options: Any) -> None:
         raise Fallback("a kernel that prints, in the order of its programs")
 

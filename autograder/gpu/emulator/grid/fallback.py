@@ -8,6 +8,10 @@ class Fallback(BaseException):
     """
 
 
+class Traced(BaseException):
+    """The pass begins anew and remembers what it loads of a tensor that it turned out to store to."""
+
+
 class NoLockstep(BaseException):
     """One array cannot hold the variables of programs that wait for each other: in this launch they part for good."""
 

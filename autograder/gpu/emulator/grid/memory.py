@@ -1,5 +1,6 @@
 """Loads, stores and atomics of the programs of a pass, checked so that "nothing to report" is certain."""
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -7,19 +8,21 @@ import numpy as np
 from ..access import Access
 from ..memory import Region
 from ..shadow import Shadow
-from .fallback import Fallback
+from ..threads import KEPT
+from .fallback import Fallback, Traced
 from .lanes import Lanes
-from .own_stores import OwnStore
 from .places import Places
 from .pointers import Pointer
 from .programs import Programs
 from .storage import SEVERAL, Storage
+from .threads import Earlier
 
 
 class Memory:
     """The memory of one launch. ``programs`` is set for each pass in turn.
 
     ranks: where in the launch's order each program comes, or None where they come by number. remembered: of `Storage`.
+    traced: kernels and tensors of which loads are remembered, since the kernel stores to them as well.
     """
 
     def __init__(
@@ -30,9 +33,10 @@ class Memory:
         undefined: Callable[[str, Region, np.ndarray], None],
         ranks: np.ndarray | None,
         remembered: int,
+        traced: set[tuple[str, str]],
     ):
         self.access, self._shadow, self._pattern, self._undefined = access, shadow, pattern, undefined
-        self._ranks, self._remembered = ranks, remembered
+        self._ranks, self._remembered, self._traced = ranks, remembered, traced
         self._storages: dict[int, Storage] = {}
         self._traffic: dict[int, tuple[Region, dict[str, int]]] = {}
 
@@ -45,7 +49,9 @@ class Memory:
         self._stored = False
         for storage in self._storages.values():
             storage.begin()
-        self._own: list[OwnStore] = []  # since the last barrier
+        self._stores: list[Earlier] = []  # since the last barrier
+        self._loads: dict[int, list[Earlier]] = {}  # of the tensors that are traced, by address
+        self._untraced: dict[int, set[str]] = {}  # names of the others that were loaded, by address
         self._moved: list[tuple[Region, str, int | np.ndarray]] = []  # bytes of each program, or by row
 
     def switch(self, programs: Programs) -> None:
@@ -123,7 +129,16 @@ class Memory:
     def barrier(self) -> None:
         """Has the threads of every program wait for each other."""
         waited = self._rows()
-        self._own = [left for left in (own.without(waited) for own in self._own) if left]
+        self._stores = _of_others(self._stores, waited)
+        self.exchanged()
+
+    def exchanged(self) -> None:
+        """Notes that the threads of every program have exchanged what they had loaded."""
+        if self._loads:
+            rows = self._rows()
+            self._loads = {address: _of_others(loads, rows) for address, loads in self._loads.items()}
+        if self.programs.live.size == len(self._all.numbers):
+            self._untraced.clear()
 
     def _rows(self) -> np.ndarray:
         """The rows of the pass that go on."""
@@ -139,8 +154,8 @@ class Memory:
         region, sound = pointer.region, self.programs.sound
         lanes = Lanes(sound(pointer.offsets), sound(mask))
         values = self._load(region, lanes).view(filler.dtype) if lanes.at.size else None
-        if self._own and lanes.at.size:
-            self._unordered(region, pointer.offsets, lanes)
+        if lanes.at.size:
+            self._loaded(region, pointer.offsets, mask, lanes)
         if lanes.every:
             return values if values is not None else np.empty(lanes.shape, filler.dtype)
         if other is None:
@@ -161,12 +176,22 @@ class Memory:
         numbers: np.ndarray = self.programs.numbers[live][off]
         return numbers
 
-    def _unordered(self, region: Region, offsets: np.ndarray, lanes: Lanes) -> None:
-        """Gives up where other lanes of a program may have stored what it loads: the offsets are not the store's."""
-        rows, loaded = self._rows(), self.programs.only_live(offsets)
-        others = any(own.region is region and own.differs(rows, loaded) for own in self._own)
-        if others and self.storage(region).stored_in(self._place("load", region, lanes)[1]):
+    def _loaded(self, region: Region, offsets: np.ndarray, mask: np.ndarray | None, lanes: Lanes) -> None:
+        """Gives up where other lanes of a program have stored what it loads; remembers the load where that matters."""
+        traced = (self.access.kernel, region.name) in self._traced
+        if not traced:
+            self._untraced.setdefault(region.address, set()).add(region.name)
+        before = [store for store in self._stores if store.region.address == region.address]
+        if not traced and not before:
+            return
+        only = self.programs.only_live
+        load = Earlier(region, self._rows(), only(offsets), only(mask))
+        if any(store.meets(load) for store in before):
             raise Fallback("a program that loads what it stored, by other lanes")
+        if traced:
+            loads = self._loads.setdefault(region.address, [])
+            loads.append(load)
+            del loads[:-KEPT]
 
     def _load(self, region: Region, lanes: Lanes) -> np.ndarray:
         storage, places = self._place("load", region, lanes)
@@ -183,6 +208,9 @@ class Memory:
     def store(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray | None) -> None:
         """Stores ``(rows, *block)``, or what broadcasts to it."""
         region, offsets = pointer.region, pointer.offsets
+        if names := self._untraced.get(region.address):
+            self._traced |= {(self.access.kernel, name) for name in names}
+            raise Traced
         if offsets.shape[0] == 1 and self.programs.live.size > 1:
             if mask is None or mask.shape[0] == 1:
                 raise Fallback("several programs store to one place")
@@ -196,7 +224,10 @@ class Memory:
         storage.write(places, values.view(storage.words.dtype), lanes, only(self._numbers))
         self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
         self._stored = True
-        self._own.append(OwnStore(region, self._rows(), only(pointer.offsets)))
+        store = Earlier(region, self._rows(), only(pointer.offsets), only(mask))
+        if any(load.meets(store) for load in self._loads.get(region.address, ())):
+            raise Fallback("a program that stores what it loaded, by other lanes")
+        self._stores.append(store)
 
     def atomic(self, pointer: Pointer, values: np.ndarray, mask: np.ndarray, kind: str, operation: np.ufunc) -> None:
         """Does an atomic whose result is not used; ``kind`` as in `Storage.update`."""
@@ -213,6 +244,8 @@ class Memory:
         storage.update(kind, places, lanes.pick(values).ravel(), owners.ravel(), operation, self._pattern(region))
         self._stored = True
         storage.relieve(self._ranks)
+        if math.prod(shape[1:]) == 1:
+            self.barrier()
         for way in ("loaded", "stored"):
             self._count(region, way, lanes.counts())
 
@@ -239,3 +272,8 @@ class Memory:
             rows[self._rows()] = counts
             counts = rows
         self._moved.append((region, way, counts * region.itemsize))
+
+
+def _of_others(accesses: list[Earlier], rows: np.ndarray) -> list[Earlier]:
+    """Accesses without those of these rows."""
+    return [left for left in (one.without(rows) for one in accesses) if left]

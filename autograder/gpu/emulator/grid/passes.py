@@ -17,7 +17,7 @@ from ..claims import Lie
 from ..findings import Finding, Place, here
 from ..memory import Region
 from .builder import GridBuilder
-from .fallback import Fallback, NoLockstep, TooWide
+from .fallback import Fallback, NoLockstep, TooWide, Traced
 from .freed_memory import keep_freed_memory
 from .memory import Memory
 from .operators import operators
@@ -94,7 +94,9 @@ def run(
     watcher, printed = _Watcher(emulator), io.StringIO()
     ranks = None if emulator.shuffle is None else np.argsort(order)
     lanes = max(1, min(_MOST_LANES, emulator.memory // _BYTES_PER_LANE))
-    memory = Memory(access, emulator.shadow, emulator.pattern, watcher.note_undefined, ranks, _REMEMBERED * lanes)
+    memory = Memory(
+        access, emulator.shadow, emulator.pattern, watcher.note_undefined, ranks, _REMEMBERED * lanes, emulator.traced
+    )
     access.printed, key, replay = printed, None, emulator.replay
     if replay is not None:
         key = replay.key(emulator, fn, arguments, grid, access)
@@ -106,7 +108,7 @@ def run(
     keep_freed_memory()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
-            _passes(fn, arguments, grid, memory, order if ranks is None else np.sort(order))
+            _passes(fn, arguments, grid, memory, order if ranks is None else np.sort(order), printed)
             memory.settle()
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
@@ -136,7 +138,12 @@ def _finish(emulator: Any, looser: Iterable[str], printed: str) -> bool:
 
 
 def _passes(
-    fn: FunctionType, arguments: dict[str, Any], grid: tuple[int, int, int], memory: Memory, numbers: np.ndarray
+    fn: FunctionType,
+    arguments: dict[str, Any],
+    grid: tuple[int, int, int],
+    memory: Memory,
+    numbers: np.ndarray,
+    printed: io.StringIO,
 ) -> None:
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(*grid)
@@ -151,11 +158,14 @@ def _passes(
             some = some[:most]
         builder.programs = programs = Programs(some, grid)
         memory.begin(programs)
+        said = printed.tell()
         try:
             fn(**ready)
-        except (TooWide, NoLockstep) as reason:  # in smaller passes, or programs that part
-            builder.lockstep &= isinstance(reason, TooWide)
+        except (TooWide, NoLockstep, Traced) as reason:  # in smaller passes, programs that part, or with more notes
+            builder.lockstep &= not isinstance(reason, NoLockstep)
             memory.restart()
+            printed.seek(said)
+            printed.truncate()
             todo.append(some)
             continue
         memory.end()
