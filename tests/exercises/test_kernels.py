@@ -22,9 +22,11 @@ from library import CALLS, IN_PLACE, call, has_the_parameters_of_its_record, ran
 
 FOUND = [name for name in kernels.__all__ if has_the_parameters_of_its_record(name)]
 WHOLE = [name for name in kernels.__all__ if name in EXERCISES and name not in IN_PLACE]  # without a gradient
-each_case = pytest.mark.parametrize(
-    ("name", "case"), [(name, case) for name in FOUND for case, _ in calls(EXERCISES[f"{name}_forward"])]
-)
+CASES = [(name, number, case) for name in FOUND for number, (case, _) in enumerate(calls(EXERCISES[f"{name}_forward"]))]
+each_case = pytest.mark.parametrize(("name", "case"), [(name, case) for name, _, case in CASES])
+EVERY_THIRD = [  # of each function, its first case among them; make test-all takes the others
+    pytest.param(name, case, marks=pytest.mark.exhaustive if number % 3 else ()) for name, number, case in CASES
+]
 
 
 def test_every_differentiable_function_is_exported():
@@ -88,7 +90,7 @@ def results(forward, answer, gradient_answer, named: dict, dy: torch.Tensor) -> 
     return [y, *(gradients[f"d{one}"] for one in inputs_with_gradients(backward))]
 
 
-@each_case
+@pytest.mark.parametrize(("name", "case"), EVERY_THIRD)
 def test_on_a_gpu_a_function_gives_what_our_kernels_give(name, case, monkeypatch):
     """Bit for bit, in the emulator, with a gradient of stride 0; by PyTorch results of the same shapes and dtypes."""
     function, forward = getattr(kernels, name), EXERCISES[f"{name}_forward"]
@@ -190,13 +192,12 @@ def test_policy_loss_takes_any_shape():
 def test_imports_from_another_folder_and_without_triton(tmp_path):
     (tmp_path / "triton.py").write_text("raise ModuleNotFoundError('no module', name='triton')\n")
     code = "import torch; from graded_kernels.kernels import silu; print(silu(torch.tensor([1.0])).item())"
-    for environment in ({}, {"PYTHONPATH": str(tmp_path)}):
-        run = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=tmp_path.parent,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
-        assert run.stdout.startswith("0.7310"), run.stderr
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path.parent,
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert run.stdout.startswith("0.7310"), run.stderr

@@ -1,6 +1,7 @@
 """All programs of a launch together, and one at a time: the same findings, hints, bytes and bits."""
 
 import tracemalloc
+from collections.abc import Iterable
 
 import diverging
 import faultless
@@ -17,20 +18,29 @@ from triton.runtime import interpreter
 SHUFFLES = pytest.mark.parametrize("shuffle", [None, 1], ids=["in order", "shuffled"])
 
 
-@SHUFFLES
-@pytest.mark.parametrize("bug", planted.bugs(), ids=lambda bug: bug.name)
+def in_turn(name: str, programs: Iterable) -> pytest.MarkDecorator:
+    """Each program in order or shuffled, in turn; `make test-all` takes what `make test` leaves out."""
+    rows = [
+        pytest.param(program, shuffle, marks=pytest.mark.exhaustive if (number + bool(shuffle)) % 2 else ())
+        for number, program in enumerate(programs)
+        for shuffle in (None, 1)
+    ]
+    return pytest.mark.parametrize(
+        (name, "shuffle"), rows, ids=lambda value: getattr(value, "name", getattr(value, "__name__", None))
+    )
+
+
+@in_turn("bug", planted.bugs())
 def test_planted_bugs(bug, shuffle):
     assert_same(bug.run, shuffle)
 
 
-@SHUFFLES
-@pytest.mark.parametrize("program", faultless.programs(), ids=lambda program: program.__name__)
+@in_turn("program", faultless.programs())
 def test_faultless_kernels(program, shuffle):
     assert_same(program, shuffle)
 
 
-@SHUFFLES
-@pytest.mark.parametrize("name", diverging.PROGRAMS)
+@in_turn("name", diverging.PROGRAMS)
 def test_programs_that_part(name, shuffle):
     program, reason = diverging.PROGRAMS[name]
     fallbacks = assert_same(program, shuffle)

@@ -1,13 +1,11 @@
 """The command line: exit status, what lands on stdout and on stderr, and answers that misbehave."""
 
 import json
-import os
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
+from forked import forked
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.commands import answers
 from graded_kernels.autograder.runner import sandbox
@@ -33,12 +31,6 @@ libc.puts(b"from C")
 libc.fflush(None)
 atexit.register(print, "from an exit handler")
 """
-
-
-def run(*arguments, **environment):
-    command = [sys.executable, "-m", "graded_kernels.autograder", *map(str, arguments)]
-    variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"} | environment
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, env=variables)
 
 
 @pytest.fixture
@@ -75,7 +67,7 @@ def test_wrong_usage_names_the_remedy(arguments, remedy, answer, monkeypatch, tm
 
 
 def test_a_right_answer_passes_and_a_wrong_one_does_not(answer, called):
-    passed = run("check", "silu_backward", right.__file__)
+    passed = called("check", "silu_backward", right.__file__)
     assert passed.returncode == 0, passed.stdout
     assert passed.stdout.startswith("silu_backward (torch): passed")
     assert "does not import triton" in passed.stderr
@@ -88,7 +80,7 @@ def test_a_right_answer_passes_and_a_wrong_one_does_not(answer, called):
 
 def test_json_is_one_object_whatever_the_answer_prints(answer):
     noisy = NOISE + CANDLE.replace("    s =", "    print(x)\n    s =")
-    done = run("check", "silu_backward", answer(noisy), "--json", "--in-process")
+    done = forked("check", "silu_backward", answer(noisy), "--json", "--in-process")
     data = json.loads(done.stdout, parse_constant=pytest.fail)
     assert done.returncode == 1
     assert data["passed"] is False

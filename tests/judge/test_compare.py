@@ -62,7 +62,7 @@ def test_a_right_candidate_passes():
 
 
 def test_what_is_wrong_is_said_with_the_family():
-    report = compare(softmax, overflowing, draw(5, 40))
+    report = compare(softmax, overflowing, draw(5, 40), gradients=False)
     assert not report
     assert {"large values", "very large values", "far from zero"} <= failing(report)
     assert "the example" not in failing(report)
@@ -71,10 +71,9 @@ def test_what_is_wrong_is_said_with_the_family():
     assert 0.5 < report.score < 1 and "of the points" not in shown
 
 
-@pytest.mark.exhaustive
 def test_the_lines_that_repeat_a_failure_do(capsys):
     """Where both are functions of a module they are named; the example is a variable of whoever reads them."""
-    report = compare(softmax, overflowing, draw(5, 40), seed=3)
+    report = compare(softmax, overflowing, draw(5, 40), seed=3, without=FEW, gradients=False)
     case = next(case for case in report.cases if case.name == "large values")
     assert len(case.repeat.splitlines()) == 3
     exec(case.repeat, {"arguments": draw(5, 40)})
@@ -110,7 +109,6 @@ def test_gradients_are_those_of_the_reference_in_float64(candidate, right):
         assert "dw is wrong" in str(report)
 
 
-@pytest.mark.exhaustive
 def test_a_backward_of_its_own_is_compared():
     def backward(dy, x):
         s = torch.sigmoid(x.float())
@@ -120,7 +118,7 @@ def test_a_backward_of_its_own_is_compared():
         y = F.silu(x.float())
         return (dy * (y / x + y / x * (1 - y / x) * x)).to(x.dtype)
 
-    assert compare(F.silu, (F.silu, backward), draw(5, 8), any_method=True)
+    assert compare(F.silu, (F.silu, backward), draw(5, 8), without=FEW, any_method=True)
     assert "zeros" in failing(compare(F.silu, (F.silu, by_division), draw(5, 8), without=FEW))
 
 
@@ -131,14 +129,13 @@ def test_gradients_that_do_not_exist():
         compare(F.silu, lambda x: F.silu(x.detach()), draw(5, 8), gradients=True)
 
 
-@pytest.mark.exhaustive
 def test_a_conversion_inside_the_reference_does_not_decide_how_exact_it_is():
     def reference(x):
         return (x.float() + 1e8).sum(-1).to(x.dtype) - 1e8 * x.shape[-1]
 
-    report = compare(reference, lambda x: x.sum(-1), draw(5, 8), without=("float16", "bfloat16"))
+    report = compare(reference, lambda x: x.sum(-1), draw(5, 8), without=FEW, gradients=False)
     assert any(re.search(r"converts to float32 in line \d+ of test_compare", r) for r in report.remarks)
-    rounded = compare(lambda x: x.to(torch.bfloat16).to(x.dtype), lambda x: x.clone(), draw(5, 8))
+    rounded = compare(lambda x: x.to(torch.bfloat16).to(x.dtype), torch.clone, draw(5, 8), without=FEW, gradients=False)
     assert any("its own result is what is expected" in r for r in rounded.remarks) and not rounded
 
 
@@ -166,7 +163,8 @@ def test_what_the_dtype_cannot_hold_is_not_judged():
         return square + (square - square)  # NaN, where it is infinite
 
     example = 300 * draw(5, 8).half()
-    assert "the example" not in failing(compare(lambda x: x * x, difference, example, any_method=True))
+    report = compare(lambda x: x * x, difference, example, without=("dimension",), any_method=True)
+    assert "the example" not in failing(report)
 
 
 @pytest.mark.exhaustive
@@ -185,12 +183,12 @@ def test_factors_that_half_precision_cannot_hold(logits, values, right):
     assert ("the example" in failing(report)) is not right
 
 
-@pytest.mark.exhaustive
 def test_infinity_in_two_tensors_at_one_place():
     def gap(a, b):
         return (a - b).masked_fill((a == -torch.inf) & (b == -torch.inf), 0)
 
-    report = compare(gap, lambda a, b: a - b, (draw(5, 8), draw(5, 8)), any_method=True)
+    example = (draw(5, 8), draw(5, 8))
+    report = compare(gap, lambda a, b: a - b, example, without=("dimension",), gradients=False, any_method=True)
     assert failing(report) == {"-infinity in a and b"}, str(report)
 
 
@@ -225,7 +223,7 @@ def test_what_the_reference_refuses_is_left_out_and_said():
             raise ValueError("an even number of columns")
         return x.unflatten(-1, (-1, 2)).sum(-1)
 
-    report = compare(pairs, lambda x: x[..., ::2] + x[..., 1::2], draw(5, 8), without=SIZES_ALONE)
+    report = compare(pairs, lambda x: x[..., ::2] + x[..., 1::2], draw(5, 8), without=SIZES_ALONE, gradients=False)
     assert report, str(report)
     assert all("dimension 1" not in case.name for case in report.cases)
 
@@ -234,15 +232,13 @@ def test_what_the_reference_refuses_is_left_out_and_said():
             raise ValueError("too many rows")
         return x * 2
 
-    assert (
-        "the reference raises ValueError: too many rows"
-        in not_run(compare(few, lambda x: x + x, draw(5, 8), without=SIZES_ALONE)).values()
-    )
+    report = compare(few, lambda x: x + x, draw(5, 8), without=SIZES_ALONE, gradients=False)
+    assert "the reference raises ValueError: too many rows" in not_run(report).values()
 
 
-@pytest.mark.exhaustive
 def test_what_the_reference_itself_cannot_is_left_out():
-    report = compare(overflowing, careful, draw(5, 40), without=("infinity",), any_method=True)
+    how = {"without": ("infinity", "dimension"), "gradients": False, "any_method": True}
+    report = compare(overflowing, careful, draw(5, 40), **how)
     assert "the reference itself overflows" in not_run(report)["large values"]
     assert report, str(report)
 
@@ -254,14 +250,13 @@ def test_the_score_is_of_what_is_required(require):
     assert report.passed is (report.score == 1) is (require == ("correct",)), str(report)
 
 
-@pytest.mark.exhaustive
 def test_a_reference_without_a_gradient_somewhere():
     """Of no row it returns a constant, which has none."""
 
     def total(x):
         return x.square().sum() if len(x) else torch.zeros(())
 
-    report = compare(total, lambda x: (x * x).sum(), draw(5, 8), without=("float16", "bfloat16"))
+    report = compare(total, lambda x: (x * x).sum(), draw(5, 8), without=SIZES_ALONE)
     assert report, str(report)
     assert "not attached to the graph" in not_run(report)["dimension 0 of x: 0"]
 
@@ -271,17 +266,17 @@ def test_a_candidate_may_refuse_layouts_and_dtypes():
         assert x.is_contiguous(), "contiguous inputs only"
         return careful(x)
 
-    report = compare(softmax, contiguous, draw(5, 40), without=FEW)
+    report = compare(softmax, contiguous, draw(5, 40), without=FEW, gradients=False)
     assert report and "contiguous inputs only" in not_run(report)["transposed"]
 
 
-@pytest.mark.exhaustive
 def test_a_candidate_may_not_refuse_sizes():
     def small(x):
         assert x.shape[0] < 1000
         return careful(x)
 
-    assert "dimension 0 of x: 1,031" in failing(compare(softmax, small, draw(5, 8), without=SIZES_ALONE))
+    report = compare(softmax, small, draw(5, 8), without=SIZES_ALONE, gradients=False)
+    assert "dimension 0 of x: 1,031" in failing(report)
 
 
 @pytest.mark.exhaustive
@@ -300,10 +295,9 @@ def test_a_list_of_tensors_is_an_argument():
     example = ([draw(5, 7), draw(30), draw(9)],)
     report = compare(norm, in_one, example)
     assert report and {"NaN in tensors", "bfloat16", "transposed"} <= {case.name for case in report.cases}, str(report)
-    assert "the example" in failing(compare(norm, without_the_last, example, any_method=True))
+    assert "the example" in failing(compare(norm, without_the_last, example, without=FEW, any_method=True))
 
 
-@pytest.mark.exhaustive
 def test_a_dimension_that_is_left_out_keeps_its_size_everywhere():
     def pairs(x, w):
         return x[..., ::2] * w + x[..., 1::2]
@@ -313,18 +307,20 @@ def test_a_dimension_that_is_left_out_keeps_its_size_everywhere():
         return pairs(x, w)
 
     example = (draw(3, 8), draw(4))
-    report = compare(pairs, even, example, any_method=True)
+    how = {"gradients": False, "any_method": True}
+    report = compare(pairs, even, example, without=SIZES_ALONE, **how)
     assert {"dimension 0 of w: 7", "zeros"} <= failing(report)
     assert '--without "dimension 0 of w" keeps the example\'s.' in " ".join(str(report).split())
     without = ("dimension 0 of w", "odd sizes")
-    report = compare(pairs, even, example, without=without, any_method=True)
+    report = compare(pairs, even, example, without=(*without, *SIZES_ALONE), **how)
     assert report and "dimension 0 of x: 7" in {case.name for case in report.cases}, str(report)
     (args, *_) = reproduce(pairs, even, example, family="zeros", without=without)
     assert args[0].shape == (3, 8)
 
 
 def test_sizes_that_belong_together_change_together():
-    report = compare(lambda a, b: a @ b, lambda a, b: torch.mm(a, b), (draw(5, 6), draw(6, 7)), any_method=True)
+    example, how = (draw(5, 6), draw(6, 7)), {"gradients": False, "any_method": True}
+    report = compare(lambda a, b: a @ b, lambda a, b: torch.mm(a, b), example, without=SIZES_ALONE, **how)
     assert report, str(report)
     names = {case.name.partition(":")[0] for case in report.cases if case.name.startswith("dimension")}
     assert names == {"dimension 0 of a", "dimension 1 of a", "dimension 1 of b"}
@@ -335,7 +331,7 @@ def test_the_end_of_the_last_block_is_seen_where_each_size_alone_hides_it():
         y = F.silu(x)
         return torch.where(torch.arange(y.numel()).reshape(y.shape) < y.numel() // 16 * 16, y, 0)
 
-    assert "odd sizes" in failing(compare(F.silu, unfinished, draw(16, 16), without=FEW))
+    assert "odd sizes" in failing(compare(F.silu, unfinished, draw(16, 16), without=FEW, gradients=False))
 
 
 def test_padding_that_only_negative_numbers_meet():
@@ -384,7 +380,6 @@ def test_longer_inputs_are_no_repetition():
     assert report and "dimension 1 of x0: 1,031" in {case.name for case in report.cases}, str(report)
 
 
-@pytest.mark.exhaustive
 def test_labels_reach_what_the_example_does_not():
     def nll(x, y):
         return F.cross_entropy(x, y, reduction="none")
@@ -396,37 +391,35 @@ def test_labels_reach_what_the_example_does_not():
         return nll(x, y.clamp(max=10))
 
     example = (draw(5, 12), torch.tensor([0, 3, 8, 5, 5]))
-    assert failing(compare(nll, as_a_label, example)) == {"y all -100", "y -100 in places"}
-    assert failing(compare(nll, last_left_out, example)) == {"y all 11"}
+    how = {"without": FEW, "gradients": False}
+    assert failing(compare(nll, as_a_label, example, **how)) == {"y all -100", "y -100 in places"}
+    assert failing(compare(nll, last_left_out, example, **how)) == {"y all 11"}
 
     def mean(x, y, ignore_index=-100):
         kept = x.where(y != ignore_index, 0)
         return kept.sum() / (y != ignore_index).sum().clamp(min=1)
 
-    assert failing(compare(mean, lambda x, y: x.sum() / max(1, len(x)), (draw(9), torch.arange(9)))) == {
-        "y all -100",
-        "y -100 in places",
-    }
-    report = compare(lambda x, y: x[y], lambda x, y: x.index_select(0, y), (draw(9, 4), example[1]))
+    report = compare(mean, lambda x, y: x.sum() / max(1, len(x)), (draw(9), torch.arange(9)), **how)
+    assert failing(report) == {"y all -100", "y -100 in places"}
+    report = compare(lambda x, y: x[y], lambda x, y: x.index_select(0, y), (draw(9, 4), example[1]), **how)
     assert report, str(report)  # a negative index, from the end, is none of a label's
 
 
-@pytest.mark.exhaustive
 def test_a_parameter_that_is_left_out():
     class Unscaled(nn.LayerNorm):
         def forward(self, x):
             return F.layer_norm(x, x.shape[-1:], None, None, self.eps)
 
-    report = compare(nn.LayerNorm(8), Unscaled(8), draw(5, 8), gradients=False)
+    report = compare(nn.LayerNorm(8), Unscaled(8), draw(5, 8), without=FEW, gradients=False)
     assert failing(report) == {"other parameters"}
 
 
-@pytest.mark.exhaustive
 def test_squares_in_float16_overflow():
     def rms_norm(x):
         return x * (x.square().mean(-1, keepdim=True) + 1e-6).rsqrt()
 
-    report = compare(lambda x: F.rms_norm(x, x.shape[-1:], eps=1e-6), rms_norm, draw(5, 40), gradients=False)
+    how = {"without": ("dimension", "bfloat16"), "gradients": False}
+    report = compare(lambda x: F.rms_norm(x, x.shape[-1:], eps=1e-6), rms_norm, draw(5, 40), **how)
     assert failing(report) == {"float16, large values"}
 
 
@@ -451,13 +444,11 @@ def test_equal_sizes_of_other_axes_change_alone(function, example, dimensions):
 
 
 def test_an_input_that_changes_and_one_that_is_returned():
-    assert any(
-        "changed its input" in c.message
-        for c in compare(lambda x: x * 2, lambda x: x.mul_(2), draw(3, 4), without=FEW).cases
-    )
-    assert any(
-        "shares memory" in c.message for c in compare(lambda x: x * 1, lambda x: x, draw(3, 4), without=FEW).cases
-    )
+    how = {"without": FEW, "gradients": False}
+    report = compare(lambda x: x * 2, lambda x: x.mul_(2), draw(3, 4), **how)
+    assert any("changed its input" in case.message for case in report.cases)
+    report = compare(lambda x: x * 1, lambda x: x, draw(3, 4), **how)
+    assert any("shares memory" in case.message for case in report.cases)
 
 
 def test_what_is_kept_from_another_call():
@@ -485,17 +476,16 @@ def test_a_result_that_is_written():
     assert not compare(reference, wrong, example, without=FEW)
 
 
-@pytest.mark.exhaustive
 def test_indices_go_to_both_ends():
     def clamped(index, table):
         return table[index.clamp(max=7)]
 
     example = (torch.tensor([0, 3, 8, 5, 5]), draw(9, 4))
-    assert "index all 8" in failing(compare(lambda index, table: table[index], clamped, example))
-    assert compare(lambda index, table: table[index], lambda index, table: table.index_select(0, index), example)
+    how = {"without": FEW, "gradients": False}
+    assert "index all 8" in failing(compare(lambda index, table: table[index], clamped, example, **how))
+    assert compare(lambda index, table: table[index], lambda index, table: table.index_select(0, index), example, **how)
 
 
-@pytest.mark.exhaustive
 def test_modules_compute_with_the_same_parameters():
     torch.manual_seed(0)
 
@@ -511,30 +501,30 @@ def test_modules_compute_with_the_same_parameters():
         def forward(self, x):
             return x @ self.w.T
 
-    assert compare(nn.Linear(8, 4), Renamed(), draw(5, 8))
-    assert not compare(nn.Linear(8, 4), Unbiased(), draw(5, 8))
+    assert compare(nn.Linear(8, 4), Renamed(), draw(5, 8), without=FEW)
+    assert not compare(nn.Linear(8, 4), Unbiased(), draw(5, 8), without=FEW)
 
 
-@pytest.mark.exhaustive
 def test_the_same_seed_gives_the_same_verdict():
-    first, second = (compare(softmax, overflowing, draw(5, 40), seed=7, without=FEW) for _ in range(2))
+    how = {"without": FEW, "gradients": False}
+    first, second = (compare(softmax, overflowing, draw(5, 40), seed=7, **how) for _ in range(2))
     assert first.to_dict()["cases"] == second.to_dict()["cases"]
 
 
 def test_what_calls_the_reference_does_not_pass():
-    report = compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8), without=FEW)
+    how = {"without": FEW, "gradients": False}
+    report = compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8), **how)
     assert not report.passed and report.correct and report.score == 0 and report.computes == "no"
     assert report.remarks[0] == "Computes: no, it calls aten._softmax."
     assert "--any-method (any_method=True) lets that pass" in " ".join(str(report).split())
-    report = compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8), without=FEW, any_method=True)
+    report = compare(softmax, lambda x: F.softmax(x, -1), draw(5, 8), **how, any_method=True)
     assert report.passed and report.score == 1 and report.computes == "no"
-    report = compare(softmax, careful, draw(5, 8), without=FEW)
+    report = compare(softmax, careful, draw(5, 8), **how)
     assert report.passed and report.score == 1 and report.computes == "operators"
     report = compare(lambda x: x.sum(), summed_in_blocks, draw(5, 40), without=FEW, compiler=False)
     assert report.passed and report.score == 1 and report.computes == "partly"
 
 
-@pytest.mark.exhaustive
 def test_what_the_reference_rounds_itself_is_expected_and_named():
     """Also where gradients are compared: the conversion back in the derivative is no line of the reference."""
 
@@ -598,19 +588,20 @@ def test_what_cannot_be_compared(reference, candidate, arguments, says):
 def test_names_of_families():
     with pytest.raises(CompareError, match="no family is named 'NaNs'"):
         compare(softmax, careful, draw(3, 4), without=("NaNs",))
-    assert not any(c.name.startswith("NaN") for c in compare(softmax, careful, draw(3, 4), without=FEW).cases)
+    report = compare(softmax, careful, draw(3, 4), without=FEW, gradients=False)
+    assert not any(case.name.startswith("NaN") for case in report.cases)
     with pytest.raises(CompareError, match="there is no family 'small'"):
         reproduce(softmax, careful, draw(3, 4), family="small")
 
 
 def test_like_an_exercise():
-    assert compare(F.silu, lambda x: x * torch.sigmoid(x), like="silu").cases
+    assert compare(F.silu, lambda x: x * torch.sigmoid(x), like="silu", gradients=False).cases
     with pytest.raises(CompareError, match="no exercise sillu"):
         compare(F.silu, F.silu, like="sillu")
 
 
 def test_a_function_of_a_seed_and_a_size():
-    report = compare(softmax, careful, lambda seed, size: (torch.randn(3, size),))
+    report = compare(softmax, careful, lambda seed, size: (torch.randn(3, size),), gradients=False)
     assert report, str(report)
     assert {"size 1", "size 1031"} <= {case.name for case in report.cases}
 
@@ -619,6 +610,6 @@ def test_a_reference_may_compute_in_half_precision():
     def rounded(x):
         return (x.half() * 2).to(x.dtype)
 
-    report = compare(rounded, rounded, draw(5, 40))
+    report = compare(rounded, rounded, draw(5, 40), gradients=False)
     assert "rounds to float16 in line" in str(report)
     assert failing(report) == set(), str(report)

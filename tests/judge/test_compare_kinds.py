@@ -68,7 +68,6 @@ class Scaled(torch.autograd.Function):
         return torch.as_strided(dy, dy.shape, (dy.shape[1], 1)) * 2 if dy.numel() else dy * 2
 
 
-@pytest.mark.exhaustive
 def test_each_upstream_gradient_has_a_layout_of_its_own():
     report = quick(lambda x: x * 2, Scaled, torch.randn(5, 40))
     assert failing(report), str(report)
@@ -84,7 +83,9 @@ def test_every_dtype_is_judged_or_refused_in_a_sentence(dtype):
     x.untyped_storage().fill_(1)
     args = (x, torch.ones(6, 200)[:, 0])
     try:
-        assert quick(lambda x, y: x.clone(), lambda x, y: x.clone(), args, any_method=True).cases
+        assert quick(
+            lambda x, y: x.clone(), lambda x, y: x.clone(), args, without=("dimension",), any_method=True
+        ).cases
     except CompareError as error:
         assert "which is not judged: pass" in str(error)
 
@@ -93,11 +94,10 @@ def both(x, index):
     return x[index.long() % x.shape[0]]
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16], ids=str)
 def test_integers_are_drawn_within_their_dtype(dtype):
     index = torch.randint(0, 100, (40,), dtype=dtype)
-    report = quick(both, both, (torch.randn(200, 3), index), any_method=True)
+    report = quick(both, both, (torch.randn(200, 3), index), any_method=True, gradients=False)
     assert report.passed, str(report)
 
 
@@ -127,7 +127,7 @@ def named_as_pytorchs(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def test_an_operator_of_ones_own_is_not_the_reference_by_its_base_name():
-    report = quick(torch.add, named_as_pytorchs, two())
+    report = quick(torch.add, named_as_pytorchs, two(), gradients=False)
     assert report.computes != "no" and report.passed, str(report)
 
 
@@ -148,8 +148,9 @@ def scaled(x, *, by):
 
 def test_arguments_may_be_given_by_name():
     example = ((torch.randn(5, 40),), {"by": 1.5})
-    assert quick(scaled, lambda x, *, by: by * x, example, any_method=True).passed
-    assert not quick(scaled, lambda x, *, by: x * 1.5 + by * 0 + 1, example, any_method=True).passed
+    how = {"any_method": True, "gradients": False}
+    assert quick(scaled, lambda x, *, by: by * x, example, **how).passed
+    assert not quick(scaled, lambda x, *, by: x * 1.5 + by * 0 + 1, example, **how).passed
     with pytest.raises(CompareError, match="does not take the example's arguments"):
         quick(scaled, lambda x, *, factor: x, example)
 
@@ -174,7 +175,7 @@ def test_a_family_that_takes_long_is_left_out_and_named(monkeypatch):
         return x + 0 * end
 
     monkeypatch.setattr(comparison, "SECONDS", 0.02)
-    report = quick(slow, lambda x: x + 0, torch.randn(5, 4), any_method=True)
+    report = quick(slow, lambda x: x + 0, torch.randn(5, 4), any_method=True, gradients=False)
     left_out = {case.name: case.message for case in report.cases if case.status == "not-run"}
     assert "of processor time on it" in left_out["dimension 0 of x: 1,031"], left_out
 

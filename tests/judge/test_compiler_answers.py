@@ -1,8 +1,6 @@
 """What the compiler report says of whole answers: of branches that no GPU compiles, and of the options of launches."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -91,7 +89,7 @@ def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked
     assert not check_answer(for_amd, Settings("triton")).correct
 
 
-def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):
+def test_what_was_compiled_and_what_was_not_is_said(called, capfd, tmp_path):
     one = answer("gelu_forward", "triton")
     (tmp_path / "gelu.py").write_text("\n\n".join(cell.source for cell in one.cells))
     report = check_answer(one, Settings("triton"))
@@ -102,14 +100,12 @@ def test_what_was_compiled_and_what_was_not_is_said(capsys, tmp_path):
         assert "Not compiled for sm_80, sm_100, gfx942 (targets: all)." in shown
         assert "sm_90 gelu_forward_kernel: up to " in shown
     command = ["check", "gelu_forward", str(tmp_path / "gelu.py"), "--in-process", "--json", "--targets"]
-    run = [sys.executable, "-m", "graded_kernels.autograder", *command, "sm_90,gfx942"]
-    done = subprocess.run(run, capture_output=True, text=True)  # a check gives its process's stdout away
-    compiled = json.loads(done.stdout)["compile"]
+    compiled = json.loads(called(*command, "sm_90,gfx942").stdout)["compile"]
     assert (compiled["compiled_for"], compiled["not_compiled_for"]) == (["sm_90", "gfx942"], ["sm_80", "sm_100"])
     assert {row["target"] for row in compiled["targets"]} == {"sm_90", "gfx942"}
     with pytest.raises(SystemExit):
         cli.main([*command, "sm_70"])
-    assert "'sm_70' is not a GPU to compile for; name gfx942, sm_100, sm_80, sm_90, or all" in capsys.readouterr().err
+    assert "'sm_70' is not a GPU to compile for; name gfx942, sm_100, sm_80, sm_90, or all" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

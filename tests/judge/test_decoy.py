@@ -1,6 +1,7 @@
 """The numbers that are drawn for one call: of the layout of a case, valid where it is, and never those of the case."""
 
 import inspect
+from dataclasses import replace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.contract import parts_of, tensors_of
+from graded_kernels.autograder.runner.call.examination import Call, Examined
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox.wire import buffers
 from graded_kernels.kernels.wild import cross_entropy, silu
@@ -48,14 +50,22 @@ def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
             assert not alike(first.args, second.args), case.name
 
 
+class Once(InProcess):
+    """Calls an answer once: that a second call gives the same is asked of it on a case's own numbers."""
+
+    def examine(self, call: Call) -> Examined:
+        return Examined(call, super().examine(call).first)
+
+
 @pytest.mark.parametrize("record", [r for r in RECORDS if "torch" in r.backends], ids=lambda record: record.name)
 def test_a_right_answer_is_right_on_a_decoy(record):
     """By the case's own tolerance: what an isolated answer is held to is four times that."""
     function = load(answer(record.name, "torch"))
     for number, case in enumerate(record.cases):
         decoy = decoys(case, arguments(case, number, 0), SEED)()
-        runner = InProcess(function, record.contract, "torch")
-        judged = judge_case(Trial.of(record, case, decoy.args, runner, Settings("torch")))
+        judged = judge_case(
+            Trial.of(record, case, decoy.args, Once(function, record.contract, "torch"), Settings("torch"))
+        )
         assert judged.result.status == "pass", f"{case.name}: {judged.result.message}"
 
 
@@ -68,8 +78,10 @@ LUCK = [
 
 @pytest.mark.parametrize("times", [3, pytest.param(6, marks=pytest.mark.exhaustive)])
 @pytest.mark.parametrize("function, name", LUCK, ids=lambda one: getattr(one, "__name__", None))
-def test_chance_decides_no_point_of_a_wrong_answer(function, name, times, worker):
+def test_chance_decides_no_point_of_a_wrong_answer(function, name, times, worker, monkeypatch):
     record = next(one for one in RECORDS if any(bug.function is function for bug in one.wild))
+    cases = tuple(case for number, case in enumerate(record.cases) if number < 4 or case.name == name)
+    monkeypatch.setitem(EXERCISES, record.name, replace(record, cases=cases))
     source = inspect.getsource(inspect.getmodule(function)) + f"\n\n{record.name} = {function.__name__}\n"
     made = Answer(record.name, (Cell("answer", source),))
     found = [check_answer(made, Settings("torch"), worker=worker) for _ in range(times)]

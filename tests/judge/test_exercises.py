@@ -160,14 +160,14 @@ WRONG_ROWS = [(*pair, wrong) for pair in FUNCTIONS for wrong in wrongs(*pair)]
 each_wrong = pytest.mark.parametrize(("name", "backend", "wrong"), WRONG_ROWS, ids=[ids(w) for w in WRONG_ROWS])
 # What is wrong is done around the answer, whatever it is written in: one backend of each exercise is enough in a hurry.
 QUICK_ROWS = [row for row in WRONG_ROWS if row[1] == EXERCISES[row[0]].backends[0]]
-FIRST = 3  # cases, which reject most of them
+FEW = (1, 3)  # cases, which reject most of them
 
 
 @pytest.mark.parametrize(("name", "backend", "wrong"), QUICK_ROWS, ids=[ids(w) for w in QUICK_ROWS])
 def test_some_case_rejects_what_is_wrong_in_general(name, backend, wrong, only):
     """The first cases, or else all: what some of them reject is rejected."""
     function, cases = broken.applied(wrong, load(answer(name, backend)), EXERCISES[name]), EXERCISES[name].cases
-    for count in (FIRST, len(cases)):
+    for count in (*FEW, len(cases)):
         only(name, cases[:count])
         if not check(name, function, backend=backend, compiler=False).passed:
             return

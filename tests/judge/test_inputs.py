@@ -20,13 +20,7 @@ from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.records.validation import validate
 
 INF = float("inf")
-CASES = [
-    pytest.param(one, id=f"{record.name}-{one.name}")
-    for record in EXERCISES.values()
-    if not isinstance(record, Witness)
-    for one in record.cases
-    if isinstance(one.inputs, Named)
-]
+RECORDS = [record for record in EXERCISES.values() if not isinstance(record, Witness)]
 
 
 def exercise(oracle, *cases, forward=None) -> Exercise:
@@ -219,6 +213,8 @@ def test_an_exercise_can_be_replaced():
     assert [one.tolist() for one in other.cases[0].inputs(torch.Generator().manual_seed(0))] == [y.tolist(), x.tolist()]
 
 
-@pytest.mark.parametrize("one", CASES)
-def test_every_change_of_our_records_touches_something(one):
-    one.inputs.strictly(torch.Generator().manual_seed(7))
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_every_change_of_our_records_touches_something(record):
+    for one in record.cases:
+        if isinstance(one.inputs, Named):
+            one.inputs.strictly(torch.Generator().manual_seed(7))

@@ -4,6 +4,7 @@ import ast
 import functools
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -24,15 +25,16 @@ def definitions() -> dict[str, set[str]]:
     for path in (path for folder in (*FOLDERS, "tests") for path in (ROOT / folder).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
         module, tree = ".".join(parts[:-1] if parts[-1] == "__init__" else parts), ast.parse(path.read_text("utf-8"))
-        found[module] = names(tree)
-        found |= {f"{module}.{node.name}": names(node) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+        nodes = [*ast.walk(tree)]
+        found[module] = names(nodes)
+        found |= {f"{module}.{one.name}": names(ast.walk(one)) for one in nodes if isinstance(one, ast.ClassDef)}
     return found
 
 
-def names(tree: ast.AST) -> set[str]:
-    """What is defined, imported or assigned below a node of the syntax tree."""
+def names(nodes: Iterable[ast.AST]) -> set[str]:
+    """What is defined, imported or assigned by nodes of a syntax tree."""
     found = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             found.add(node.name)
         elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):

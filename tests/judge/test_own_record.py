@@ -1,14 +1,13 @@
 """Exercises that are none of the course's: records from a file, from a package, and straight from Python."""
 
 import json
-import os
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from forked import forked
 from graded_kernels.autograder import Case, Exercise, Output, Tolerance, WildBug, check, cli, elementwise
 from graded_kernels.autograder.judge.records import external_records
 from graded_kernels.autograder.judge.records.record import Large
@@ -96,12 +95,6 @@ def test_a_case_is_about_what_its_record_or_its_arguments_say():
         validate(cubed(about=("exact zero",)))
 
 
-def run(*arguments, **environment):
-    command = [sys.executable, "-m", "graded_kernels.autograder", *map(str, arguments)]
-    variables = os.environ | {"OMP_NUM_THREADS": "1", "COLUMNS": "100"} | environment
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, env=variables)
-
-
 @pytest.mark.exhaustive
 def test_the_record_is_the_checkers_side(record, tmp_path, monkeypatch):
     """Of a folder that answers can read, where libraries are, the record's part is cut out."""
@@ -123,11 +116,10 @@ def test_the_record_is_the_checkers_side(record, tmp_path, monkeypatch):
     assert report.passed, str(report)
 
 
-@pytest.mark.exhaustive
 def test_a_record_in_a_file_checks_a_file(record, tmp_path):
     answer = tmp_path / "answer.py"
     answer.write_text(RIGHT)
-    done = run("check", "--record", record, "cubed", answer, "--backend", "torch", "--json")
+    done = forked("check", "--record", record, "cubed", answer, "--backend", "torch", "--json")
     assert done.returncode == 0, done.stderr + done.stdout
     assert json.loads(done.stdout)["exercise"] == "cubed"
 
