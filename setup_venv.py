@@ -20,11 +20,8 @@ def main():
             f"Python {platform.python_version()} is too old.",
             "Install Python 3.11 or newer, then: make PYTHON=python3.11 ...",
         )
-    if platform.system() != "Linux":
-        stop(
-            f"Triton has no packages for {platform.system()}.",
-            "Use Linux, WSL2 on Windows, or a Linux container or virtual machine. A GPU is not needed.",
-        )
+    if platform.system() not in ("Linux", "Darwin"):
+        stop(f"the course is not made for {platform.system()}.", "Use Linux, WSL2 on Windows, or a Linux container.")
     try:
         import ensurepip  # noqa: F401
     except ModuleNotFoundError:
@@ -40,6 +37,8 @@ def main():
             f"Remove {VENV} and try again.",
         )
     print("Step 2 of 3: PyTorch, Triton, JupyterLab, nbgrader; the first time it takes minutes ...", flush=True)
+    if platform.system() == "Darwin":
+        print("  Triton has packages for Linux alone: book/where.md says what runs without it.", flush=True)
     pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
     if not sys.stdout.isatty():  # a person sees pip's progress bars, a log only what went wrong
         pip.append("--quiet")

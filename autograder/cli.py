@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
+from .gpu.interpret import WITHOUT_TRITON
 from .words import Exit, UsageError, visible
 
 # Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
@@ -26,6 +27,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except UsageError as error:
         print(f"graded-kernels: {visible(str(error))}", file=sys.stderr)
+        return Exit.USAGE
+    except ModuleNotFoundError as missing:
+        if missing.name != "triton":
+            raise
+        print(f"graded-kernels: {WITHOUT_TRITON}", file=sys.stderr)
         return Exit.USAGE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from . import without_triton
+
 CONFIG = """# Every kernel of this environment: see graded_kernels.course.first_cell.
 c = get_config()
 c.InteractiveShellApp.extensions.append("graded_kernels.course.first_cell")
@@ -27,14 +29,22 @@ ADVICE = "The first code cell of this notebook has not run in this kernel: run i
 
 def load_ipython_extension(shell: Any) -> None:
     """Called by IPython; shell: the running one."""
-    shell.set_custom_exc((NameError,), _show)
+    shell.set_custom_exc((NameError, ModuleNotFoundError), _show)
+    if without_triton.is_needed():
+        shell.input_transformers_cleanup.append(without_triton.leave_out)
 
 
 def _show(
-    shell: Any, kind: type[NameError], error: NameError, trace: TracebackType, tb_offset: int | None = None
+    shell: Any,
+    kind: type[NameError] | type[ModuleNotFoundError],
+    error: NameError | ModuleNotFoundError,
+    trace: TracebackType,
+    tb_offset: int | None = None,
 ) -> None:
+    if without_triton.is_needed() and without_triton.explained(shell, error):
+        return
     missing = error.name in NAMES or SHIPPED.fullmatch(error.name or "")
-    if missing and "check" not in shell.user_ns:
+    if isinstance(error, NameError) and missing and "check" not in shell.user_ns:
         error.args = (f"{error}. {ADVICE}",)
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
 

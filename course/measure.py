@@ -5,19 +5,19 @@ All of it is counted or compiled, not timed, and so the same on every machine.
 """
 
 from collections.abc import Callable
-from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..autograder.gpu.compiler import DEFAULT, targets_of
 from ..autograder.gpu.compiler.launches import plain_launches
-from ..autograder.gpu.emulator import Emulator
-from ..autograder.gpu.interpret import interpreted
+from ..autograder.gpu.interpret import simulation
 from ..autograder.runner.call.contract import Args
 from ..autograder.runner.call.peak_memory import Peak
 from ..autograder.runner.sandbox import Compiler
-from .flop_count import counting_flops
+
+if TYPE_CHECKING:
+    from ..autograder.gpu.emulator import Emulator
 
 
 class _Counting(TorchDispatchMode):
@@ -39,15 +39,21 @@ def peak_bytes(function: Callable[..., object], *args: object) -> int:
     Interpreted kernels run in the emulator: Triton's own interpreter copies all that they are given.
     """
     counting = _Counting()
-    with Emulator() if interpreted() else nullcontext(), counting:
+    with simulation(), counting:
         result = function(*args)
     del result  # alive until here, so that what is returned counts
     return counting.peak.most
 
 
+def _emulator() -> "Emulator":
+    from ..autograder.gpu.emulator import Emulator  # it needs Triton, which `peak_bytes` does not
+
+    return Emulator()
+
+
 def bytes_moved(function: Callable[..., object], *args: object) -> int:
     """The bytes that the Triton kernels of ``function(*args)`` load and store, as the emulator counts them."""
-    with Emulator() as emulator:
+    with _emulator() as emulator:
         function(*args)
     moved: int = sum(traffic["loaded"] + traffic["stored"] for traffic in emulator.traffic.values())
     return moved
@@ -55,7 +61,9 @@ def bytes_moved(function: Callable[..., object], *args: object) -> int:
 
 def flops(function: Callable[..., object], *args: object) -> int:
     """The floating-point operations of the Triton kernels of ``function(*args)``, as `flop_count` counts them."""
-    emulator = Emulator()
+    from .flop_count import counting_flops
+
+    emulator = _emulator()
     emulator.together = False  # numbers that all programs share would be computed, and counted, once
     with emulator, counting_flops() as count:
         function(*args)
@@ -67,7 +75,7 @@ def compiled(function: Callable[..., object], *args: object, target: str = DEFAU
     `gpu.compiler` describes them. Raises RuntimeError where this machine has no compiler, or a launch cannot be
     described.
     """
-    with Emulator() as emulator:
+    with _emulator() as emulator:
         function(*args)
     rows: list[dict[str, Any]] = []
     with Compiler() as compiler:

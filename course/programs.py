@@ -1,15 +1,13 @@
 """Who reads and writes what: the accesses of a small launch, recorded by the emulator and drawn, a program a row."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
 
-from ..autograder.gpu.emulator import Emulator, EmulatorError
-from ..autograder.gpu.interpret import interpreted
+from ..autograder.gpu.emulator import EmulatorError
+from ..autograder.gpu.interpret import WITHOUT_TRITON, mode, simulation
 from . import figures
+from .touches import Story, Touch
 
 WHITE, GREY, BLUE, GREEN, RED = "#ffffff", "#eeeeee", "#d6e6f2", "#d9ecd3", "#f4cccc"
 EDGES = {WHITE: figures.INK, GREY: figures.QUIET, BLUE: figures.RIGHT, GREEN: "#38761d", RED: figures.WRONG}
@@ -17,68 +15,18 @@ DARK = "#222222"  # on these, whatever the theme of the page
 REFUSAL = "These pictures need Triton's interpreter: restart with TRITON_INTERPRET=1 in the environment."
 
 
-@dataclass(frozen=True)
-class Touch:
-    """One load or store of one program: for each lane the element offset, and whether the mask lets it through."""
-
-    program: int
-    verb: str
-    tensor: str
-    offsets: tuple[int, ...]
-    on: tuple[bool, ...]
-
-
-@dataclass
-class Story:
-    """What a launch touched, in order; how many elements each tensor has; the emulator's words if it was stopped."""
-
-    touches: list[Touch] = field(default_factory=list)
-    sizes: dict[str, int] = field(default_factory=dict)
-    error: str = ""
-
-    def of(self, program: int) -> list[Touch]:
-        """Returns what one program touched, in order."""
-        return [touch for touch in self.touches if touch.program == program]
-
-
-class _Recorder(Emulator):
-    """An emulator that also writes down every block of addresses before it is checked."""
-
-    story = Story()
-    together = False  # the picture tells programs apart, so they run one after the other
-
-    def begin(self, launch: Any) -> Any:
-        access = super().begin(launch)
-        for verb in ("load", "store"):
-            setattr(access, verb, self._recorded(verb, access, getattr(access, verb)))
-        return access
-
-    def _recorded(self, verb: str, access: Any, perform: Callable[..., object]) -> Callable[..., object]:
-        def recorded(addresses: Any, values_or_mask: Any, *rest: Any) -> object:
-            mask = values_or_mask if verb == "load" else rest[0]
-            flat = addresses.ravel()
-            on = np.broadcast_to(True if mask is None else np.asarray(mask, bool), addresses.shape).ravel()
-            region = access.space.find(int(flat[on.argmax()]))
-            offsets = (flat - np.uint64(region.virtual)).view(np.int64) // region.itemsize
-            program = access.program - access.first - 1
-            self.story.sizes[region.name] = region.tensor.numel()
-            self.story.touches.append(Touch(program, verb, region.name, tuple(offsets.tolist()), tuple(on.tolist())))
-            return perform(addresses, values_or_mask, *rest)
-
-        return recorded
-
-
 def watch(launch: Callable[[], object]) -> Story:
     """Runs ``launch()`` in the emulator and returns what its Triton programs touched, up to an access out of bounds.
 
     ``launch`` makes its tensors itself: it is run again for the emulator's own words where it was stopped.
     """
-    if not interpreted():
-        return Story(error=REFUSAL)
-    recorder = _Recorder()
-    recorder.story = story = Story()
+    if mode() != "emulator":
+        return Story(error=WITHOUT_TRITON if mode() == "no triton" else REFUSAL)
+    from .launch_recorder import Recorder
+
+    story = Story()
     try:
-        with recorder:
+        with Recorder(story):
             launch()
     except EmulatorError:
         story.error = _words(launch)
@@ -86,9 +34,9 @@ def watch(launch: Callable[[], object]) -> Story:
 
 
 def _words(launch: Callable[[], object]) -> str:
-    """Returns the emulator's words without the recorder, which stands between it and the line of the kernel."""
+    """Returns the emulator's words without the `Recorder`, which stands between it and the line of the kernel."""
     try:
-        with Emulator():
+        with simulation():
             launch()
     except EmulatorError as error:
         return str(error)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .cuda.placement import place
     from .emulator import CANNOT_SHOW, KINDS, LANE_VALUES, OF_MEMORY, Emulator, EmulatorError, Finding, Replay, advice
     from .emulator.findings import Place
-    from .interpret import ensure_runnable, interpreted, mode
+    from .emulator.fresh_memory import FreshMemory
+    from .interpret import ensure_runnable, mode
 
 __getattr__ = lazy_face(__name__, __file__)

@@ -5,9 +5,17 @@ Imported before triton wherever the grader is used: ``TRITON_INTERPRET`` counts 
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
+from importlib.util import find_spec
+from typing import Any
 
 # How the names of devices begin in /dev that PyTorch may call CUDA: NVIDIA's, Tegra's, those of WSL, and AMD's.
 DEVICES = ("nvidia", "nvhost", "nvgpu", "nvmap", "tegra", "dxg", "kfd")
+
+WITHOUT_TRITON = (
+    "Triton is not installed: it has packages for Linux alone. Kernels run there, in WSL2, in the course's container "
+    "and in Colab; what is written with PyTorch is checked here."
+)
 
 
 def has_gpu() -> bool:
@@ -40,16 +48,32 @@ def interpreted() -> bool:
     return os.environ.get("TRITON_INTERPRET") == "1"
 
 
+class NotRun(RuntimeError):
+    """A kernel cannot run in this process; the message says where it can."""
+
+    def _render_traceback_(self) -> list[str]:  # asked for by IPython, in place of the frames
+        return [f"not run: {self}"]
+
+
 def ensure_runnable(backend: str) -> None:
-    """Raises RuntimeError where an answer of ``backend`` cannot run in this process."""
+    """Raises NotRun where an answer of ``backend`` cannot run in this process."""
+    if backend == "triton" and mode() == "no triton":
+        raise NotRun(WITHOUT_TRITON)
     if backend == "triton" and not interpreted() and not has_gpu():
-        raise RuntimeError("TRITON_INTERPRET turns the interpreter off, and there is no GPU: unset it and restart.")
+        raise NotRun("TRITON_INTERPRET turns the interpreter off, and there is no GPU: unset it and restart.")
 
 
 def mode() -> str:
     """``emulator``, ``device`` or ``no triton``."""
-    try:
-        import triton  # noqa: F401
-    except ModuleNotFoundError:
+    if "triton" not in sys.modules and find_spec("triton") is None:
         return "no triton"
     return "emulator" if interpreted() else "device"
+
+
+def simulation() -> AbstractContextManager[Any]:
+    """The emulator where kernels are interpreted; else nothing: a GPU runs them, or nobody does."""
+    if mode() != "emulator":
+        return nullcontext()
+    from .emulator import Emulator
+
+    return Emulator()

@@ -2,13 +2,11 @@
 
 import copy
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 
 import torch
 from torch import Tensor
 
-from ...autograder.gpu.emulator import Emulator
-from ...autograder.gpu.interpret import interpreted
+from ...autograder.gpu.interpret import simulation
 from .block import PYTORCH, Ops, SmallModel
 from .text import corpus, encode
 
@@ -27,7 +25,7 @@ def windows(seed: int = 0) -> Iterator[Tensor]:
 def gradients(model: SmallModel, ops: Ops, window: Tensor) -> dict[str, Tensor]:
     """The gradient of the loss on a batch, for each parameter by its name."""
     names, parameters = zip(*model.named_parameters(), strict=True)
-    with Emulator() if interpreted() else nullcontext():
+    with simulation():
         found = torch.autograd.grad(model.loss(window.to(model.norm.weight.device), ops), parameters)
     return dict(zip(names, found, strict=True))
 
@@ -51,7 +49,7 @@ def train(model: SmallModel, ops: Ops, steps: Iterable[int]) -> list[float]:
     parameters = [p.detach() for p in model.parameters()]
     state = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
     losses: list[float] = []
-    with Emulator() if interpreted() else nullcontext():
+    with simulation():
         for _, window in zip(steps, windows(), strict=False):
             loss = model.loss(window.to(model.norm.weight.device), ops)
             losses.append(loss.item())

@@ -1,8 +1,8 @@
 """A first kernel as it is often written: without a mask. It "works" wherever the memory behind a tensor is free."""
 
 import torch
-import triton
-import triton.language as tl
+
+from ..language import tl, triton
 
 
 @triton.jit

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from graded_kernels.course import learner
 from graded_kernels.course.first_cell import ADVICE, CONFIG, NAMES, SHIPPED, configure
+from graded_kernels.course.without_triton import defined, leave_out
 from notebook_kernel import SETUP, Notebook
 
 ROOT = Path(__file__).resolve().parents[2]
+MATERIAL = ROOT / "tests" / "material"
 ANSWER = "@triton.jit\ndef kernel(x_ptr):\n    ..."
 
 
@@ -35,6 +37,35 @@ def test_an_answer_before_the_first_cell_is_told_to_run_it(notebook):
     assert ADVICE not in notebook.outcome("def plain(): return 1\nplain()")
     assert notebook.outcome(SETUP) == ""
     assert ADVICE not in notebook.outcome("wild")
+
+
+@pytest.fixture
+def without_triton(tmp_path, monkeypatch):
+    """Every Python that this one starts is without Triton."""
+    (tmp_path / "sitecustomize.py").write_text(f"import sys; sys.path.append({str(MATERIAL)!r}); import without_triton")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+
+def test_a_cell_that_needs_triton_says_where_it_runs(without_triton, notebook):
+    assert notebook.outcome(SETUP) == ""
+    for cell in (ANSWER, "kernel[(1,)](torch.ones(1))", "triton.cdiv(7, 4)", 'check("axpy", kernel, backend="triton")'):
+        assert "not run: Triton is not installed: it has packages for Linux alone." in notebook.outcome(cell)
+    said = notebook.outcome('def plain(dy, x): return dy\ncheck("silu_backward", plain, backend="triton")')
+    assert "not run: Triton is not installed" in said and "Traceback" not in said
+    assert "not run" not in notebook.outcome("nothing_of_the_chapters")
+    assert notebook.outcome("torch.ones(3) + 1") == "tensor([2., 2., 2.])"
+
+
+def test_what_a_cell_binds():
+    bound = "a = b, (c, d) = f(), g()\nx[0] = 1\nE: int = 2\ndef f(): h = 1\nclass G: pass\nfor i in a: pass\n"
+    assert defined(bound) == {"a", "b", "c", "d", "E", "f", "G"}
+
+
+def test_the_lines_that_are_left_out():
+    cell = ["import torch\n", "import triton\n", "  from triton import jit\n", "import tritonclient\n", "triton"]
+    kept, *commented, other, used = leave_out(cell)
+    assert (kept, other, used) == ("import torch\n", "import tritonclient\n", "triton")
+    assert commented[0].startswith("pass  # ") and commented[1].startswith("  pass  # ")
 
 
 def test_the_names_are_those_of_the_first_cells():

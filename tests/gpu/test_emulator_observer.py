@@ -5,8 +5,8 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, Observer, again
-from graded_kernels.autograder.gpu.emulator.again import Byte
+from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, Observer
+from graded_kernels.autograder.gpu.emulator.again import Byte, again
 
 
 @triton.jit

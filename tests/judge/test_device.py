@@ -205,7 +205,7 @@ def test_tensors_are_on_the_device_after_a_call_that_launched_nothing(monkeypatc
             put.append(tuple(tensor.shape))
             return super().put(name, tensor)
 
-    monkeypatch.setattr(runner, "interpreted", lambda: False)
+    monkeypatch.setattr(runner, "mode", lambda: "device")
     monkeypatch.setattr(runner, "Device", Noted)
     called = Function(torch.nn.functional.silu, EXERCISES["silu_forward"].contract, "triton", simulated=False)
     for rows in (0, 3, 2):

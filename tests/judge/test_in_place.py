@@ -406,7 +406,7 @@ def test_a_function_of_ones_own(tmp_path, called):
 
 def test_on_a_gpu(monkeypatch):
     """What stands where the GPU stands gives back what was written between its pads, and says what else was."""
-    monkeypatch.setattr(runner, "interpreted", lambda: False)
+    monkeypatch.setattr(runner, "mode", lambda: "device")
     monkeypatch.setattr(runner, "Device", lambda: Device("cpu"))
     args = sgd_step.cases[5].inputs(torch.Generator().manual_seed(0))
     param, grad, m = (a.clone() for a in args)

@@ -4,13 +4,16 @@ import inspect
 import linecache
 from collections.abc import Iterable
 from types import FunctionType
+from typing import TYPE_CHECKING
 
 from ...words import is_python
-from ..emulator.launch import Launch
 from . import SEAM, KernelLaunch, recorded
 
+if TYPE_CHECKING:
+    from ..emulator.launch import Launch
 
-def plain_launches(launches: Iterable[Launch]) -> tuple[KernelLaunch | str, ...]:
+
+def plain_launches(launches: "Iterable[Launch]") -> tuple[KernelLaunch | str, ...]:
     """The emulator's notes as plain data, each distinct launch once; a sentence where one cannot be described."""
     found: dict[str, KernelLaunch | str] = {}
     for launch in launches:

@@ -5,7 +5,14 @@ Tensors are the CPU's; a mark on their storage says which of them are on the sim
 Times mean nothing, and arithmetic outside Triton is the CPU's.
 """
 
-from .placement import reachable
-from .shim import shimmed
+from typing import TYPE_CHECKING
+
+from ...words import lazy_face
+
+if TYPE_CHECKING:
+    from .placement import reachable
+    from .shim import shimmed
 
 __all__ = ["reachable", "shimmed"]
+
+__getattr__ = lazy_face(__name__, __file__)

@@ -1,13 +1,17 @@
 """The strict emulator: what a GPU would have done with a Triton kernel, on a machine without one."""
 
-from .again import again
-from .emulator import Emulator
-from .findings import KINDS, OF_MEMORY, EmulatorError, Finding
-from .grid import Replay
-from .lane_values import LANE_VALUES
-from .launch import Argument, Launch
-from .limits import CANNOT_SHOW
-from .observer import Observer
+from typing import TYPE_CHECKING
+
+from ...words import lazy_face
+
+if TYPE_CHECKING:
+    from .emulator import Emulator
+    from .findings import KINDS, OF_MEMORY, EmulatorError, Finding
+    from .grid import Replay
+    from .lane_values import LANE_VALUES
+    from .launch import Argument, Launch
+    from .limits import CANNOT_SHOW
+    from .observer import Observer
 
 __all__ = [
     "CANNOT_SHOW",
@@ -21,5 +25,6 @@ __all__ = [
     "Launch",
     "Observer",
     "Replay",
-    "again",
 ]
+
+__getattr__ = lazy_face(__name__, __file__)  # what is said of a kernel is read where Triton is not installed, too

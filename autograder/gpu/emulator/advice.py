@@ -2,9 +2,6 @@
 
 import re
 
-import triton.language as tl
-from triton.language.extra.cuda import libdevice
-
 _LONGEST = 300
 
 # (pattern in the message, pattern in the line, what to do)
@@ -161,6 +158,9 @@ def on(message: str, source: str) -> str:
 
 def instead(name: str) -> str:
     """What a kernel calls in place of a function or method that Triton does not have; empty where it is unknown."""
+    import triton.language as tl  # a report is read where Triton is not installed, too
+    from triton.language.extra.cuda import libdevice
+
     if name in _IN_TRITON:
         return f"Write `{_IN_TRITON[name]}`."
     if hasattr(tl, name):
@@ -176,6 +176,8 @@ def _of_tl(message: str, source: str) -> str:
     refused = r"size 1|real number|must be Tensor, not tensor|'torch|is Python for the CPU|name 'math'|numpy|np"
     if not other or not (re.search(refused, message) or other.group(1) in ("np", "numpy")):
         return ""
+    import triton.language as tl
+
     module, name = other.groups()
     instead = f"write `tl.{name}`" if hasattr(tl, name) else "use the functions of `tl`"
     return f"{_OTHERS[module]}: {instead}."

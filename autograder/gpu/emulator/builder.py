@@ -10,7 +10,7 @@ import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
 from ..borrowed import ir
-from . import arithmetic, assembly, claims, elementwise, float8, libdevice, messages, offsets, poison, scaled
+from . import arithmetic, assembly, claims, elementwise, float8, libdevice, masked_off, messages, offsets, scaled
 from .atomics import Atomics, Mask, mask_of
 from .findings import here
 from .handles import cast, numpy_type, rounded, wide
@@ -100,8 +100,8 @@ class StrictBuilder(Atomics):
     def _filler(self, dtype: tl.dtype) -> np.ndarray:
         """What a masked-off lane without ``other`` holds."""
         if self.emulator.fill is None:
-            return poison.of_triton(dtype, numpy_type(dtype))
-        return poison.constant(self.emulator.fill, dtype.scalar, numpy_type(dtype))
+            return masked_off.poisoned(dtype, numpy_type(dtype))
+        return masked_off.constant(self.emulator.fill, dtype.scalar, numpy_type(dtype))
 
     def create_store(self, ptr: TensorHandle, val: TensorHandle, *policy: Any) -> None:
         self._store(ptr, val, None)
@@ -278,7 +278,7 @@ class StrictBuilder(Atomics):
         self.emulator.hint_gathered(int(indices.data[outside][0]), size)
         inside = TensorHandle(np.where(outside, 0, indices.data), indices.dtype)
         taken = super().create_gather(src, inside, axis)
-        filler = poison.of_triton(src.dtype.scalar, numpy_type(src.dtype))
+        filler = masked_off.poisoned(src.dtype.scalar, numpy_type(src.dtype))
         return TensorHandle(np.where(outside, filler[0], taken.data), taken.dtype)
 
     # functions from elsewhere

@@ -15,7 +15,8 @@ from ..borrowed import DisableTorchFunction
 from . import messages, poison
 from .access import Access
 from .coverage import Coverage
-from .findings import EmulatorError, Finding, Place, count, here
+from .findings import EmulatorError, Finding, Place, here
+from .fresh_memory import FreshMemory, unwritten
 from .grid import Replay
 from .kept import BLOCK
 from .launch import Launch, execute
@@ -27,7 +28,6 @@ from .rewrite import early_returns
 from .shadow import Shadow
 from .tolerant import Tolerant
 
-_MOST_POISON = 1 << 28
 _MOST_OBSERVED = 10_000  # launches that are kept where an observer was told of them; a program may have millions
 _active: "Emulator | None" = None
 
@@ -95,7 +95,7 @@ class Emulator:
         self.fallbacks: list[tuple[str, str]] = []  # kernel and reason, by launch
         self._shadows: dict[int, Shadow] = {}
         self._followed: set[int] = set()  # addresses of the storages whose end is waited for
-        self._poisoned: dict[int, tuple[int, torch.dtype]] = {}
+        self._fresh = FreshMemory()
         self._stamp = 1
         self._access: Access | None = None
         self._time = 0.0
@@ -149,29 +149,23 @@ class Emulator:
         return tuple(operation for operation, _ in CANNOT_SHOW if operation in self._looser)
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
-        """Fills a fresh uninitialised tensor with its dtype's poison, remembers that it has not been written, and
-        returns it. Storages over 256 MiB are left as they are: their pages may never be touched.
-        """
-        storage = tensor.untyped_storage()
-        if tensor.device.type == "cpu" and 0 < storage.nbytes() <= _MOST_POISON:
-            poison.fill(tensor)
-            self._shadows.pop(storage.data_ptr(), None)
-            self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
-        return tensor
+        """Fills a fresh uninitialised tensor with poison and returns it; see `FreshMemory`."""
+        self._shadows.pop(tensor.untyped_storage().data_ptr(), None)
+        return self._fresh.poison_(tensor)
 
     @property
     def poisoned(self) -> Container[int]:
         """Addresses of the storages that may still hold elements as `poison_` left them."""
-        return self._poisoned.keys()
+        return self._fresh.storages.keys()
 
     def mark_initialised(self, address: int) -> None:
         """Stops looking for uninitialised elements in the storage at this address."""
-        self._poisoned.pop(address, None)
+        self._fresh.storages.pop(address, None)
 
     def mark_copied(self, tensor: torch.Tensor) -> None:
         """Notes that a new tensor may hold uninitialised elements, which were copied."""
         storage = tensor.untyped_storage()
-        self._poisoned[storage.data_ptr()] = storage.nbytes(), tensor.dtype
+        self._fresh.storages[storage.data_ptr()] = storage.nbytes(), tensor.dtype
         self._shadows.pop(storage.data_ptr(), None)
         self._forget_with(storage, storage.data_ptr())
 
@@ -182,7 +176,7 @@ class Emulator:
         for launches in (self._launches, self._firsts, self._traffic):
             launches.clear()
         # What was written of memory that began uninitialised counts for as long as it is looked at.
-        self._shadows = {address: one for address, one in self._shadows.items() if address in self._poisoned}
+        self._shadows = {address: one for address, one in self._shadows.items() if address in self._fresh.storages}
 
     def unwritten(
         self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
@@ -191,33 +185,13 @@ class Emulator:
 
         written: a flag for each element, where somebody else knows that it was written.
         """
-        storage = tensor.untyped_storage()
-        if self._poisoned.get(storage.data_ptr(), (0, None))[0] != storage.nbytes() or not tensor.numel():
+        shadow = self._shadows.get(tensor.untyped_storage().data_ptr())
+        empty = self._fresh.never_written(tensor, written, shadow)
+        if empty is None:
             return None
-        pattern = poison.of_torch(tensor.dtype)
-        words = poison.memory(storage.data_ptr(), storage.nbytes()).view(pattern.dtype).reshape(-1, pattern.size)
-        if not (words == pattern).all(axis=1).any():
-            return None
-        start = np.full((1,) * tensor.dim(), int(tensor.storage_offset()), dtype=np.int64)
-        for dim, (n, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
-            start = start + (np.arange(n) * stride).reshape([-1 if d == dim else 1 for d in range(tensor.dim())])
-        empty = (words[start.ravel()] == pattern).all(axis=1)
-        if written is not None:
-            empty &= ~written
-        shadow = self._shadows.get(storage.data_ptr())
-        if shadow is not None and empty.any():
-            at = shadow.positions(storage.data_ptr(), start.ravel()[empty], tensor.dtype.itemsize)
-            empty[empty] = ~shadow.written(at).reshape(int(empty.sum()), -1).all(axis=1)
-        if not empty.any():
-            return None
-        first, total = int(empty.argmax()), tensor.numel()
-        if empty.all():
-            text = f"{name} ({count(total, 'element')}) was never written. {self._nobody()}"
-        else:
-            index = tuple(int(i) for i in np.unravel_index(first, tensor.shape))
-            stored = shadow.stored // tensor.dtype.itemsize if shadow else 0
-            text = messages.some_unwritten(name, int(empty.sum()), total, index, stored, self._idle(shadow))
-        return Finding("unwritten", text, "", name, first)
+        stored = shadow.stored // tensor.dtype.itemsize if shadow else 0
+        idle = None if empty.all() else self._idle(shadow)
+        return unwritten(name, tensor.shape, empty, self._nobody(), stored, idle)
 
     def _idle(self, shadow: Shadow | None) -> messages.Idle | None:
         """The programs of which nothing is in a storage, of the launch that stored there last."""
@@ -414,7 +388,7 @@ class Emulator:
         """Drops what is known of a storage that is gone: another one will get its memory."""
         self._followed.discard(address)
         self._shadows.pop(address, None)
-        self._poisoned.pop(address, None)
+        self._fresh.storages.pop(address, None)
         if self.observer:
             self.observer.forgotten(address)
 
@@ -429,7 +403,7 @@ class Emulator:
 
     def pattern(self, region: Region) -> np.ndarray | None:
         """The poison that fills a region's storage where nobody has written, as unsigned words; None without."""
-        nbytes, dtype = self._poisoned.get(region.address, (0, None))
+        nbytes, dtype = self._fresh.storages.get(region.address, (0, None))
         return poison.of_torch(dtype) if dtype is not None and nbytes == region.held else None
 
     def contents(self, region: Region) -> Iterator[bytes | np.ndarray]:

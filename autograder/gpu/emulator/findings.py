@@ -3,15 +3,13 @@
 import linecache
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Literal, NoReturn, get_args
 
-import numpy as np
-import torch
-import triton
-
-_LIBRARIES = tuple(str(Path(str(module.__file__)).parent) for module in (triton, np, torch))
+_SPECS = map(find_spec, ("triton", "numpy", "torch"))  # Triton may not be installed
+_LIBRARIES = tuple(str(Path(spec.origin).parent) for spec in _SPECS if spec and spec.origin)
 _NOT_THE_LEARNERS = (*_LIBRARIES, str(Path(__file__).parents[2]))
 
 

@@ -117,15 +117,19 @@ def _advice(verb: str, region: Region, miss: Outside, mask: np.ndarray | None, p
     return f"The {_NOUN[verb]} has no mask: add one, as in `mask=offsets < n{other}`."
 
 
-def some_unwritten(name: str, missing: int, total: int, index: tuple[int, ...], stored: int, idle: Idle | None) -> str:
+def some_unwritten(
+    name: str, missing: int, total: int, index: tuple[int, ...], stored: int | None, idle: Idle | None
+) -> str:
     """The sentences of a finding "unwritten". index: of the first of the ``missing`` elements. stored: how many
-    elements the programs stored in all, an element that two stored counted twice. idle: the programs of which nothing
-    is there.
+    elements the programs stored in all, an element that two stored counted twice; None where no kernel runs. idle: the
+    programs of which nothing is there.
     """
     text = (
         f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never written; "
         f"the first is at index {index}. "
     )
+    if stored is None:
+        return f"{text}`torch.empty` promises no values: write every element, or begin with `torch.zeros`."
     written = total - missing
     if idle and stored == written and 0 < len(idle.programs) * written == missing * idle.active:  # it is their share
         return f"{text}Nothing comes from {_programs(idle.programs)} of `{idle.kernel}`{_ended(idle.returns)}"

@@ -1,69 +1,32 @@
 """Bit patterns for memory that a GPU promises nothing about: NaN for floats, a large odd number for integers."""
 
 import ctypes
-import math
 from typing import Any
 
 import numpy as np
 import torch
-import triton.language as tl
-
-from . import arithmetic, float8
 
 # The NaNs are quiet and carry a payload no arithmetic produces, so that they differ from any computed NaN.
 _BITS = {"f2": 0x7EA5, "f4": 0x7FE5A5A5, "f8": 0x7FFCA5A5A5A5A5A5, "b2": 0x7FE5}
 
 
-_LARGE = 10_000
-
-
-def _integer(size: int) -> int:
-    """0x5B5B..5B: odd, positive, the same in signed and unsigned types, and no offset into any tensor."""
-    return int.from_bytes(b"\x5b" * size)
-
-
-def _word(bits: int, size: int) -> np.ndarray:
-    return np.array([bits], dtype=f"u{size}")
-
-
-def of_triton(dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
-    """One poisoned value of a Triton type, as an array of one element of the interpreter's numpy type."""
-    size = storage.itemsize
-    if dtype == tl.bfloat16:
-        return _word(_BITS["b2"], 2).view(storage)
-    if storage.kind == "f":
-        return _word(_BITS[f"f{size}"], size).view(storage)
-    if storage.kind == "b":
-        return np.array([True])
-    return _word(_integer(size), size).view(storage)
-
-
-def constant(value: float, dtype: tl.dtype, storage: np.dtype) -> np.ndarray:
-    """``value`` of a Triton type, as an array of one element of the interpreter's numpy type: of an integer type that
-    it does not fit, the nearest, and 10,000 or -10,000 for what is not finite: it may be how often a loop runs.
+def word(kind: str, size: int) -> np.ndarray:
+    """The pattern of one element of ``size`` bytes, as an unsigned word. kind: f for a float, b for bfloat16, and for
+    everything else 0x5B5B..5B: odd, positive, the same in signed and unsigned types, and no offset into any tensor.
     """
-    if dtype == tl.bfloat16:
-        return arithmetic.to_bf16(np.array([value], dtype=np.float32))
-    if dtype in float8.FORMATS:
-        return float8.from_floats(np.array([value], dtype=np.float32), dtype)
-    if storage.kind in "iu":
-        value = value if math.isfinite(value) else -_LARGE if value < 0 else _LARGE
-        value = min(max(int(value), np.iinfo(storage).min), np.iinfo(storage).max)
-    return np.array([value]).astype(storage)
+    bits = _BITS.get(f"{kind}{size}", int.from_bytes(b"\x5b" * size))
+    return np.array([bits], dtype=f"u{size}")
 
 
 def of_torch(dtype: torch.dtype) -> np.ndarray:
     """The pattern for one element of a torch type, as unsigned words."""
     if dtype == torch.bfloat16:
-        return _word(_BITS["b2"], 2)
+        return word("b", 2)
     if dtype.is_complex:
         return np.repeat(of_torch(dtype.to_real()), 2)
     if dtype == torch.bool:
-        return _word(1, 1)
-    size = dtype.itemsize
-    if dtype.is_floating_point and size > 1:
-        return _word(_BITS[f"f{size}"], size)
-    return _word(_integer(size), size)
+        return np.array([1], dtype="u1")
+    return word("f" if dtype.is_floating_point else "i", dtype.itemsize)
 
 
 def memory(address: int, nbytes: int) -> np.ndarray:

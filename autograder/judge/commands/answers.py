@@ -67,8 +67,11 @@ def started(record: Path | None = None) -> "Worker":
     """A started worker, which makes its imports while this process makes its own. record: a file that no answer may
     read, nor what lies beside it. Raises UsageError where no worker can be started.
     """
+    from ...gpu import mode
     from ...runner import SandboxError, Worker
 
+    if mode() == "no triton":
+        raise not_isolated("the sandbox is made for Linux with Triton")
     try:
         worker = Worker(hidden=() if record is None else (str(record.resolve().parent),))
         worker.start()
@@ -77,7 +80,7 @@ def started(record: Path | None = None) -> "Worker":
     return worker
 
 
-def not_isolated(reason: Exception) -> UsageError:
+def not_isolated(reason: Exception | str) -> UsageError:
     """The error for an answer that cannot be isolated, with what to do about it."""
     cure = "Run `graded-kernels doctor`. To call code that you trust in this process instead: --in-process"
     return UsageError(f"the answer was not checked, because it cannot be isolated: {reason}\n{cure}")

@@ -1,17 +1,15 @@
 """The line of an answer that an error came from: the innermost line that is neither the grader's nor a library's."""
 
 import sysconfig
+from importlib.util import find_spec
 from pathlib import Path
-
-import numpy as np
-import torch
-import triton
 
 from ...gpu import Place
 
 _LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 # A sandbox's Python is not the one that these were installed for.
-_PACKAGES = [f"{Path(str(package.__file__)).parent}/" for package in (torch, triton, np)]
+_SPECS = map(find_spec, ("triton", "numpy", "torch"))  # Triton may not be installed
+_PACKAGES = [f"{Path(spec.origin).parent}/" for spec in _SPECS if spec and spec.origin]
 _GRADER = Path(__file__).parents[2]
 _NOT_THE_LEARNERS = (*_LIBRARIES, *_PACKAGES, f"{_GRADER}/", "<frozen ", "<string>")
 

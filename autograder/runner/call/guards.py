@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 
 import torch
 from torch.overrides import TorchFunctionMode
-from triton.runtime.interpreter import GridExecutor
 
 from ...gpu import ALLOCATE, FILL, MOVE, VIEW, base, lazily
 from .borrowed import TorchDispatchMode, forward_mode, schema
@@ -164,26 +163,5 @@ class WatchFunctions(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def _refuse(self, why: str) -> NoReturn:
-        self.verdict = Trouble("refused", why)
-        raise Refused(why)
-
-
-class NoLaunches:
-    """Refuses a launch where kernels are interpreted and ``name`` is to be answered in PyTorch."""
-
-    def __init__(self, name: str):
-        self.name = name
-        self.verdict: Trouble | None = None
-
-    def __enter__(self) -> "NoLaunches":
-        self.original = GridExecutor.__call__
-        GridExecutor.__call__ = self._refuse
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        GridExecutor.__call__ = self.original
-
-    def _refuse(self, *args: object, **options: object) -> NoReturn:
-        why = f"This `{self.name}` launches a Triton kernel, so it is not the PyTorch answer."
         self.verdict = Trouble("refused", why)
         raise Refused(why)

@@ -5,12 +5,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from ...gpu import Emulator, EmulatorError, Finding, Replay, ensure_runnable, interpreted, is_permitted, plain_launches
+from ...gpu import EmulatorError, Finding, ensure_runnable, is_permitted, mode, plain_launches
 from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
 from .arguments import Given, apart, duplicate, in_tensors
 from .contract import Args, Contract, any_empty, map_tensors, named_tensors
@@ -18,11 +18,15 @@ from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts, Runner, Unloadable
 from .gradient import Unattached, with_gradient
-from .guards import NoLaunches, Refused, Watch, WatchFunctions
+from .guards import Refused, Watch, WatchFunctions
 from .machine import Machine
+from .no_kernels import NoKernels
 from .outcome import Kind, Outcome, Own, Trouble
 from .peak_memory import Peak
 from .written_elements import Written
+
+if TYPE_CHECKING:
+    from ...gpu import Replay
 
 STUB = "not implemented yet"
 
@@ -54,7 +58,7 @@ class InProcess:
 
     def examine(self, call: Call) -> Examined:
         """Calls the function, and returns what came of it; see `Runner`."""
-        replay = Replay()
+        replay = self._replay()
         return _Called(call, self.once(call.args, fill=call.fill, replay=replay), self, replay)
 
     def once(
@@ -64,17 +68,17 @@ class InProcess:
         shuffle: int | None = None,
         fill: float | None = None,
         launches: bool = True,
-        replay: Replay | None = None,
+        replay: "Replay | None" = None,
     ) -> Outcome:
         """The outcome of one call.
 
         shuffle: seeds the order of the programs in a grid. fill: what masked-off lanes hold. launches: whether the
         outcome has them. replay: of the launches of the calls that it is given to.
         """
-        device = None if interpreted() else Device()
+        device = Device() if mode() == "device" else None
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
         given = Given(self.contract, args, put)
-        machine: Machine = device or Emulator(shuffle=shuffle, fill=fill, replay=replay, names=given.of_lists)
+        machine: Machine = device or self._machine(shuffle, fill, replay, given)
         peak = Peak()
         for copy in given.copies.values():
             peak.exclude(copy)
@@ -84,7 +88,7 @@ class InProcess:
         trouble = trouble or self._complaint(result, given.handed, machine)
         outcome = Outcome(trouble=trouble, traffic=dict(machine.traffic))
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
-        outcome.launches = plain_launches(machine.launches) if interpreted() and launches else ()
+        outcome.launches = () if device or not launches else plain_launches(machine.launches)
         outcome.hints, outcome.finished = tuple(machine.hints), finished
         if trouble and trouble.code == Trouble.UNATTACHED:
             outcome.outputs = map_tensors(apart, self.contract.returned(result, given.handed))
@@ -95,6 +99,24 @@ class InProcess:
             outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
             outcome.aliased = given.aliased(returned)
         return outcome
+
+    def _machine(self, shuffle: int | None, fill: float | None, replay: "Replay | None", given: Given) -> Machine:
+        if not self._emulated():
+            return NoKernels(self.contract.name)
+        from ...gpu import Emulator
+
+        return Emulator(shuffle=shuffle, fill=fill, replay=replay, names=given.of_lists)
+
+    def _replay(self) -> "Replay | None":
+        if not self._emulated():
+            return None
+        from ...gpu import Replay
+
+        return Replay()
+
+    def _emulated(self) -> bool:
+        """Whether a call enters the emulator, which changes Triton in a hundred places: a PyTorch answer does not."""
+        return not (self.backend == "torch" and self.judges_method) and mode() != "no triton"
 
     def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that were never written."""
@@ -115,17 +137,14 @@ class InProcess:
         # Where the runner takes a gradient itself, `Watch` still refuses what PyTorch would differentiate.
         refused = contract.refused - {"autograd"} if contract.gradient_of else contract.refused
         functions = WatchFunctions(refused, self.backend == "torch" and contract.counted)
-        launches = NoLaunches(contract.name)
-        # The emulator changes Triton in a hundred places. A PyTorch answer needs none of them.
-        around = launches if self.backend == "torch" and interpreted() else machine
         result, trouble, place = None, None, ""
-        with around, np.errstate(all="ignore"), warnings.catch_warnings():
+        with machine, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 with watch, functions:
                     result = self.function(*args)
             except Refused as refusal:
-                place = "" if launches.verdict else _opening(refusal)
+                place = _opening(refusal)
             except EmulatorError as error:
                 trouble = of_emulator(error)
             except KeyboardInterrupt as error:
@@ -139,11 +158,12 @@ class InProcess:
                     trouble = Trouble("stub", STUB)
                 elif line := line_of(error):
                     trouble = replace(trouble, place=f"`{name}` fails in {line}: ", at=line)
-        verdict = launches.verdict or watch.verdict or functions.verdict
+        launched = machine.verdict if isinstance(machine, NoKernels) else None
+        verdict = launched or watch.verdict or functions.verdict
         if verdict:  # also where the answer caught the refusal and went on
             no_kernel = self.backend == "triton" and not machine.launches
             more = " (It launches no kernel: this may be the PyTorch answer.)" if no_kernel else ""
-            trouble = replace(verdict, message=verdict.message + more, place=place)
+            trouble = replace(verdict, message=verdict.message + more, place="" if launched else place)
         return result, trouble, watch.finished
 
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
@@ -196,7 +216,7 @@ def loaded(answer: Answer, contract: Contract, backend: str) -> Runner:
 class _Called(Examined):
     """What was examined in this process: each further call is on new copies of the arguments."""
 
-    def __init__(self, call: Call, first: Outcome, runner: InProcess, replay: Replay):
+    def __init__(self, call: Call, first: Outcome, runner: InProcess, replay: "Replay | None"):
         super().__init__(call, first)
         self._runner, self._replay = runner, replay
 

@@ -1,0 +1,49 @@
+"""The machine of a PyTorch answer: no kernel runs on it, and where there is Triton a launch is refused."""
+
+from types import TracebackType
+from typing import Any, NoReturn
+
+from ...gpu import Finding, FreshMemory
+from .guards import Refused
+from .outcome import Trouble
+
+
+class NoKernels(FreshMemory):
+    """Fills what ``empty`` returns with poison, finds what was never written, and ends an answer that launches a
+    kernel. name: of the exercise that is to be answered in PyTorch.
+    """
+
+    launching, undefined = False, False
+    launches: tuple[Any, ...] = ()
+    traffic: dict[str, dict[str, int]] = {}
+    findings: tuple[Finding, ...] = ()
+    hints: tuple[Finding, ...] = ()
+    looser: tuple[str, ...] = ()
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.name = name
+        self.verdict: Trouble | None = None
+        self._launch: Any = None
+
+    def __enter__(self) -> "NoKernels":
+        try:
+            from triton.runtime.interpreter import GridExecutor
+        except ModuleNotFoundError:  # then nothing can be launched
+            return self
+        self._launch = GridExecutor.__call__
+        GridExecutor.__call__ = self._refuse
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._launch:
+            from triton.runtime.interpreter import GridExecutor
+
+            GridExecutor.__call__ = self._launch
+
+    def _refuse(self, *args: object, **options: object) -> NoReturn:
+        why = f"This `{self.name}` launches a Triton kernel, so it is not the PyTorch answer."
+        self.verdict = Trouble("refused", why)
+        raise Refused(why)
