@@ -130,6 +130,30 @@ def halves_kernel(x_ptr, y_ptr, SWAP: tl.constexpr, HALF: tl.constexpr):
     tl.store(y_ptr + own + 2 * i + 1, first + second)
 
 
+@triton.jit
+def part_kernel(x_ptr, n, m, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x_ptr + i, mask=tl.arange(0, BLOCK) >= n, other=0.0)
+    tl.store(x_ptr + i, values, mask=tl.arange(0, BLOCK) < m)
+    tl.store(x_ptr + i - 1, values, mask=tl.arange(0, BLOCK) > n)
+
+
+def test_lanes_that_are_on_in_one_of_two_accesses():
+    """Lanes store what they have loaded, or what no lane has; the last store goes to the lanes before."""
+
+    def program():
+        x = torch.arange(64.0)
+        part_kernel[(4,)](x, 3, 9, BLOCK=16)
+        return x
+
+    with Emulator() as emulator:
+        program()
+    assert [(hint.kind, hint.source) for hint in emulator.hints] == [
+        ("own-load", "tl.store(x_ptr + i - 1, values, mask=tl.arange(0, BLOCK) > n)")
+    ]
+    assert_same(program)
+
+
 @pytest.mark.parametrize("swap, in_place, found", [(True, True, True), (False, True, False), (True, False, False)])
 def test_a_tensor_under_two_names(swap, in_place, found):
     def program():

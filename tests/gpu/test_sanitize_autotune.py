@@ -34,6 +34,11 @@ def warps_kernel(x, y, n, BLOCK: tl.constexpr, num_warps: tl.constexpr):
     tl.store(y + i, tl.load(x + i, mask=i < n, other=0.0) * num_warps, mask=i < n)
 
 
+def end_kernel(x, y, END: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < END, other=0.0), mask=i < END)
+
+
 def zero(arguments):
     arguments["y"].zero_()
 
@@ -111,3 +116,31 @@ def test_a_hook_that_one_configuration_lacks():
     assert finding["kind"] == "left-state"
     assert "In the configuration BLOCK: 64" in finding["message"]
     assert y[0] == (torch.arange(50.0) - 9).sum()
+
+
+@pytest.mark.parametrize(("sizes", "missing"), [((25, 50), 25), ((50, 25), 0)])
+def test_what_only_trial_runs_wrote_is_unwritten(sizes, missing):
+    """The first configuration wins here: it stores ``sizes[0]`` of 50 elements."""
+    x, events = torch.arange(50.0), []
+    configs = [triton.Config({"BLOCK": 64, "END": size}) for size in sizes]
+    with watched(events.append, shim=False):
+        y = torch.empty(50)
+        launch = triton.autotune(configs=configs, key=[])(triton.jit(end_kernel))
+        launch[(1,)](x, y)
+        y.sum()
+    found = [event["finding"] for event in events if "finding" in event]
+    assert [one["kind"] for one in found] == ["unwritten"] * bool(missing)
+    if missing:
+        assert f"{missing} elements of `y` (50 in all) were never written" in found[0]["message"]
+        assert "enough for all of it" not in found[0]["message"]
+
+
+def test_what_was_written_before_the_trials_stays_written():
+    x, events = torch.arange(50.0), []
+    with watched(events.append, shim=False):
+        y = torch.empty(50)
+        triton.jit(end_kernel)[(1,)](x, y, END=50, BLOCK=64)
+        configs = [triton.Config({"BLOCK": 64, "END": size}) for size in (25, 50)]
+        triton.autotune(configs=configs, key=[])(triton.jit(end_kernel))[(1,)](x, y)
+        assert y.equal(x)
+    assert [event["finding"] for event in events if "finding" in event] == []

@@ -169,6 +169,27 @@ class Emulator:
         self._shadows.pop(storage.data_ptr(), None)
         self._forget_with(storage, storage.data_ptr())
 
+    def unwrite(self, access: Access) -> None:
+        """Has the elements to which a launch that has ended was the first to store be uninitialised again. Of types of
+        one byte, whose patterns are ordinary values, nothing changes.
+        """
+        for address, kept in access.kept.items():
+            shadow, regions = (
+                self._shadows.get(address),
+                [one for one in access.space.regions if one.address == address],
+            )
+            pattern = self.pattern(regions[0])
+            if shadow is None or pattern is None or pattern.size > 1 or not 1 < pattern.itemsize == shadow.unit:
+                continue
+            shadow.stored -= sum(region.stored for region in regions)
+            for number, before in kept.blocks.items():
+                words = before.size // shadow.unit * shadow.unit
+                empty = np.flatnonzero(before[:words].view(pattern.dtype) == pattern[0])
+                first = number * BLOCK // shadow.unit
+                empty = empty[shadow.writer.take(first + empty) >= 4 * access.first]
+                kept.now(number)[:words].view(pattern.dtype)[empty] = pattern[0]
+                shadow.writer[first + empty] = 0
+
     def forget_findings(self) -> None:
         """Begins a new part of the block: what was found and launched so far is no longer told or looked at."""
         for notes in (self._said, self._findings, self._hints, self._noticed):

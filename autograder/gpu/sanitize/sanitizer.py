@@ -109,6 +109,8 @@ class Sanitizer(Observer):
         if not ended.error and self._judging:
             self._masked_loads.launched(ended)
             self._left_state.launched(ended)
+        if self.emulator.configuration:  # a trial: what it leaves is not the result
+            self.emulator.unwrite(ended.access)
 
     def _ask_compiler(self, launch: Launch) -> None:
         form = self._forms.new(launch)
