@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import cross_entropy as wild
-from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, case, draw
+from ..judge import Case, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, case, draw
 from ..runner import Args
 from .cases.elementwise import gradient
 from .cases.losses import batch, losses
@@ -104,6 +104,18 @@ def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, *ig
     dloss = gradient(generator, labels.shape)
     dloss[:2] = torch.tensor([1.3, -0.7])[: len(dloss)]
     return dloss, logits, labels, lse.float(), *ignore_index
+
+
+def from_ones(one: Case) -> Case:
+    """The case of a gradient with a dloss of ones where it is about logits alone."""
+    if one.bonus or one.subject not in ("plain", "again", "single", "sizes", "range"):
+        return one
+
+    def inputs(generator: Generator) -> Args:
+        dloss, *rest = one.inputs(generator)
+        return torch.ones_like(dloss), *rest
+
+    return replace(one, inputs=inputs)
 
 
 def torch_forward(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
@@ -221,11 +233,12 @@ cross_entropy_forward = Exercise(
     about=("large logits", "logits far below zero", "a first block of -inf"),
 )
 
+EACH_DLOSS = "a dloss for each row"
 FIRST_DLOSS = WildBug(
     who="Liger-Kernel before 0.5.9",
     thread="linkedin/Liger-Kernel#678",
     function=wild.cross_entropy_backward_first_dloss,
-    seen_by="ordinary values",
+    seen_by=EACH_DLOSS,
     story="Every row was scaled by the upstream gradient of the first. All of its tests passed a gradient of ones.",
 )
 READ_BACK = WildBug(
@@ -251,7 +264,13 @@ cross_entropy_backward = Exercise(
     oracle=cross_entropy_gradient,
     outputs=(Output("dlogits", "logits"),),
     cases=(
-        *losses(checked=False, near_certain=True, arguments=backward_arguments),
+        *map(from_ones, losses(checked=False, near_certain=True, arguments=backward_arguments)),
+        case(
+            EACH_DLOSS,
+            "Every row has a dloss of its own, some of them 0. Which element of dloss does a row take?",
+            batch(29, 67),
+            dloss=draw.gradient(29).put((1.3, -0.7), slice(2)),
+        ),
         case(
             "dloss of stride 0",
             "What .sum() hands back: one number for all rows. dloss.stride() is (0,).",
@@ -277,5 +296,5 @@ cross_entropy_backward = Exercise(
     ),
     traffic=1.05,
     forward=cross_entropy_forward,
-    about=("some rows ignored", "all rows ignored", "a nearly certain label, bfloat16"),
+    about=("some rows ignored", "all rows ignored", "a nearly certain label, bfloat16", EACH_DLOSS),
 )

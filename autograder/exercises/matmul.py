@@ -36,11 +36,12 @@ def rows_of_more(b: Tensor) -> Tensor:
 CASES = (
     case(
         "ordinary values",
-        "Begin here: the product of a (37, 24) and a (24, 29) matrix. " + STEP_BY_STEP,
-        factors(37, 24, 29),
+        "Begin here: the product of a (128, 64) and a (64, 128) matrix. Tiles of up to 64 rows and columns are full. "
+        + STEP_BY_STEP,
+        factors(128, 64, 128),
     ),
-    case(AGAIN, KEEP_NOTHING, factors(37, 24, 29)),
-    case("whole tiles", "Several tiles, all of them full: no mask is needed here.", factors(128, 64, 128)),
+    case(AGAIN, KEEP_NOTHING, factors(128, 64, 128)),
+    case("less than a tile", "One tile, which sticks out on every side.", factors(37, 24, 29)),
     case(
         "several tiles", "Tiles that stick out on every side, and an inner loop that does too.", factors(130, 75, 141)
     ),

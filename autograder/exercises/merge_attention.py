@@ -46,6 +46,11 @@ def pieces(b: int = 2, h: int = 3, m: int = 5, d: int = 16) -> Arguments:
     return Arguments.named(o_a=draw.normal(b, h, m, d), o_b=draw.normal(b, h, m, d), lse_a=lse, lse_b=lse)
 
 
+def outweighed(d: int = 16) -> Arguments:
+    """Two pieces of which one weighs e^40 times the other, row by row: the logarithms may have any base."""
+    return pieces(d=d).but(lse_b=draw.normal(2, 3, 5).map(lambda x: 40 * x.sign()).plus("lse_a"))
+
+
 def weighing(lse_a: float, lse_b: float) -> Arguments:
     """Two pieces with these lse, whose o is 0 where that is -inf."""
     given = pieces().but(lse_a=draw.same.put(lse_a, ALL), lse_b=draw.same.put(lse_b, ALL))
@@ -64,8 +69,13 @@ NATURAL = "Both lse are natural logarithms: the weight of a piece is e^(lse - th
 LARGE = "e^lse overflows from 88.7 on: subtract the larger lse from both."
 
 CASES = (
-    case("ordinary values", "Begin here: two pieces with lse near 3. " + NATURAL, pieces()),
-    case(AGAIN, KEEP_NOTHING, pieces()),
+    case(
+        "ordinary values",
+        "Begin here: in each row one of the two pieces outweighs the other by e^40, and the result is that piece.",
+        outweighed(),
+    ),
+    case(AGAIN, KEEP_NOTHING, outweighed()),
+    case("lse near 3", NATURAL, pieces()),
     case("Z = 2 and 8", NATURAL + " Here 1/5 and 4/5.", weighing(0.6931472, 2.0794415)),
     Case("two pieces of one attention", of_attention, NATURAL),
     case("equal lse", "Equal pieces weigh 1/2 each, in any base.", weighing(1.5, 1.5)),
@@ -96,7 +106,7 @@ CASES = (
         weighing(-6e4, -60001.0),
     ),
     case("one row, one feature", "One row of one feature.", pieces(b=1, h=1, m=1, d=1)),
-    case("100 features", "100 features leave 28 lanes of a block of 128 empty.", pieces(d=100)),
+    case("100 features", "100 features leave 28 lanes of a block of 128 empty.", outweighed(d=100)),
     case("many rows", "1,806 rows of 6 features: is every one computed?", pieces(m=301, d=6)),
     case("no rows", "No queries: nothing to merge.", pieces(m=0)),
     case(
@@ -186,7 +196,7 @@ merge_attention = Exercise(
         (2 * o_a.element_size() + o_b.element_size()) * o_a.numel() + 12 * lse_a.numel()
     ),
     traffic=1.05,
-    about=("Z = 2 and 8", "two pieces of one attention", "some rows empty", "both are empty"),
+    about=("lse near 3", "Z = 2 and 8", "two pieces of one attention", "some rows empty", "both are empty"),
 )
 
 OBVIOUS = "A witness should convict at a glance: more than 1 %."

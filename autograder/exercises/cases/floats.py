@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor
 
 from ...judge import Arguments, Case, case, draw
-from .elementwise import elementwise
+from .elementwise import elementwise, shaped
 from .wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 INF, NAN = float("inf"), float("nan")
@@ -145,14 +145,20 @@ def pairs() -> tuple[Case, ...]:
 def scaled() -> tuple[Case, ...]:
     """a, x, y for a function of a number and two tensors of one shape."""
 
+    def whole(a: float, name: str, hint: str = "") -> Case:
+        """Ordinary values in whole blocks: a mask is not what they are about."""
+        one = times(a)[name]
+        hint = hint or one.hint.replace("1000", "1024")
+        return replace(one, hint=hint, inputs=lambda generator: (a, *shaped(1024)(generator, ("x", "y"), "x")))
+
     def times(a: float) -> dict[str, Case]:
         family = elementwise(("x", "y"), "x", lambda: torch.zeros(1), arguments=lambda generator, *xy: (a, *xy))
         return {case.name: replace(case, swept="") for case in family}
 
-    first, *others = GENERAL
+    first, again, *others = GENERAL
     usual = times(-0.7)
-    zero = replace(times(0.0)[first], name="a is 0", hint="0 · x + y is y.", subject="range")
-    return (times(2.5)[first], *(usual[name] for name in others), zero)
+    zero = replace(whole(0.0, first, "0 · x + y is y."), name="a is 0", subject="range")
+    return (whole(2.5, first), whole(-0.7, again), *(usual[name] for name in others), zero)
 
 
 def rows() -> tuple[Case, ...]:

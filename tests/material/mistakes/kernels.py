@@ -126,6 +126,6 @@ KERNELS = (
     _matmul("squeezes a row", "a row times a matrix", result="c.squeeze(0)"),
     _matmul("squeezes a column", "a matrix times a column", result="c.squeeze(1)"),
     _matmul("leaves out the last of K", "K is 1", depth="K - 1"),
-    _matmul("a grid of one tile", "whole tiles", grid="(1, 1)"),
+    _matmul("a grid of one tile", "ordinary values", grid="(1, 1)"),
     _matmul("a grid that rounds down", "several tiles", grid="(max(M // 64, 1), max(N // 64, 1))"),
 )

@@ -1,6 +1,7 @@
 """Cross-entropy, its mean and the fused last layer, broken: (why, old, new, the case that must see it)."""
 
 ORDINARY, NONE, EMPTY, SOME = "ordinary values", "all rows ignored", "no rows", "some rows ignored"
+EACH_DLOSS = "a dloss for each row"
 NEXT_ROW, NEGATIVE, FAR = "a label of V", "a negative label", "a label far out of range"
 CERTAIN_HALF = "a nearly certain label, bfloat16"
 STEP = "num_items of the whole step"
@@ -59,12 +60,12 @@ MUTANTS = {
         ),
     ),
     ("cross_entropy_backward", "torch"): (
-        ("ignores dloss", "own).mul_(dloss.unsqueeze(1))", "own)", ORDINARY),
+        ("ignores dloss", "own).mul_(dloss.unsqueeze(1))", "own)", EACH_DLOSS),
         (
             "scales every row by the first",
             "own).mul_(dloss.unsqueeze(1))",
             "own).mul_(dloss[:1].unsqueeze(1))",
-            ORDINARY,
+            EACH_DLOSS,
         ),
         ("forgets the label", ".scatter_(1, column, own)", "", ORDINARY),
         ("has another default", "ignore_index=-100):", "ignore_index=100):", SOME),
