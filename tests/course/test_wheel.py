@@ -40,7 +40,8 @@ def test_it_works_beside_nothing_of_the_clone(wheel, tmp_path):
     program = (
         "import graded_kernels.autograder as door, torch; from graded_kernels.kernels import silu;"
         "from graded_kernels.autograder import compare; print(door.__file__);"
-        "print(bool(compare(torch.nn.functional.silu, silu, (torch.randn(5, 7),), compiler=False)))"
+        "how = {'compiler': False, 'gradients': False, 'without': ('dimension', 'NaN', 'infinity', '-infinity')};"
+        "print(bool(compare(torch.nn.functional.silu, silu, (torch.randn(5, 7),), **how)))"
     )
     environment = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin"}
     command = [sys.executable, "-P", "-c", program]

@@ -13,7 +13,7 @@ from graded_kernels.autograder.runner.call.runner import InProcess
 
 NAMES = [name for name, backend in PAIRS if backend == "triton"]
 MUTANTS = [(key[0], m) for key, rows in broken.mutants().items() if key[1] == "triton" for m in rows]
-# One answer of each kind of kernel; `make test` runs the others by one of their mutants, on two cases.
+# One answer of each kind of kernel; `make test` runs the others by one of their mutants, on a case.
 OF_EACH_KIND = {
     "silu_backward": "elements",
     "masked_softmax_forward": "rows, each in one block",
@@ -79,7 +79,7 @@ FIRST = {name: mutant for name, mutant in reversed(MUTANTS)}  # of each answer, 
     ids=[f"{name}-{m.why}" for name, m in MUTANTS],
 )
 def test_mutants(name, mutant, monkeypatch):
-    assert_same(answer(name, "triton", mutant.old, mutant.new), name, numbers(name, small=True)[:2], monkeypatch)
+    assert_same(answer(name, "triton", mutant.old, mutant.new), name, numbers(name, small=True)[:1], monkeypatch)
 
 
 @pytest.mark.exhaustive
