@@ -143,8 +143,8 @@ def first_of(monkeypatch):
 
 
 def test_a_grid_rounded_down_is_told_of_its_grid_and_not_of_the_formula(first_of):
-    case = first_of(Answer("axpy", (SETUP, Cell("axpy", GRID))), "triton", "ordinary values")
-    assert case.name == "ordinary values"
+    case = first_of(Answer("axpy", (SETUP, Cell("axpy", GRID))), "triton", "one element")
+    assert case.name == "one element"
     assert "a grid of (0, 1, 1)" in case.message
     assert "triton.cdiv" in case.message
     assert case.hint == ""

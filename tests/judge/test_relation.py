@@ -80,7 +80,7 @@ TOLD = [
         lambda d, x, labels, s, dx: dx + (labels < 0)[:, None],
         "only where labels is ignore_index.",
     ),
-    (LOSS, "ordinary values", first_dloss, "dlogits comes out as if every element of dloss were its first."),
+    (LOSS, "a dloss for each row", first_dloss, "dlogits comes out as if every element of dloss were its first."),
     (
         "linear_cross_entropy_forward_backward",
         "some rows ignored",
