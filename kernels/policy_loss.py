@@ -4,8 +4,8 @@
     dlogp = -dloss ρA / count where ρA <= clamp(ρ) A, 0 elsewhere
 
 logp, old, mask, dlogp: (M, N)   advantage: (M,)   loss, dloss: scalars. Schulman et al. 2017, arXiv:1707.06347. Float32
-inside, rounded once at the store. Every program adds up a block of one sample; what mask leaves out is not read. The
-host never waits for the device: a count that is not given stays there.
+inside, rounded once at the store. Every program adds up a block of one sample. The host never waits for the device: a
+count that is not given stays there.
 """
 
 import torch
@@ -15,7 +15,7 @@ from .autograd import Function, gradient, sole
 from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 
 # %% policy_loss_forward
-BLOCK = 2048
+BLOCK = 4096
 
 
 @triton.jit
@@ -25,8 +25,8 @@ def ratio_and_end(logp_ptr, old_ptr, advantage_ptr, mask_ptr, N, clip, BLOCK: tl
     cols = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     A = tl.load(advantage_ptr + row).to(tl.float32)
     keep = tl.load(mask_ptr + row * N + cols, mask=cols < N, other=0) != 0
-    logp = tl.load(logp_ptr + row * N + cols, mask=keep, other=0.0).to(tl.float32)
-    old = tl.load(old_ptr + row * N + cols, mask=keep, other=0.0).to(tl.float32)
+    logp = tl.load(logp_ptr + row * N + cols, mask=cols < N, other=0.0).to(tl.float32)  # mask=keep loads one by one
+    old = tl.load(old_ptr + row * N + cols, mask=cols < N, other=0.0).to(tl.float32)
     ratio = tl.exp(tl.where(A == 0.0, 0.0, logp - old))  # 0 · inf is NaN
     end = tl.where(A > 0.0, 1.0 + clip, 1.0 - clip)
     beyond = tl.where(A > 0.0, ratio > end, ratio < end)

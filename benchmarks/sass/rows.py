@@ -63,6 +63,8 @@ def rows_of_numbers() -> Iterator[Row]:
         mask = torch.ones(64, n, dtype=torch.bool)
         forward = "masked_softmax.masked_softmax_forward"
         yield Row(f"masked_softmax forward, {where}", "ours", forward, tensors(x, more=(mask,)), elements)
+        backward = "masked_softmax.masked_softmax_backward"
+        yield Row(f"masked_softmax backward, {where}", "ours", backward, tensors(x, x), elements)
 
 
 def losses() -> Iterator[Row]:
@@ -74,6 +76,12 @@ def losses() -> Iterator[Row]:
         name = "cross_entropy.cross_entropy_backward"
         yield Row(f"cross_entropy backward, {v:,}", "ours", name, backward, elements)
         yield Row(f"entropy forward, {v:,}", "ours", "entropy.entropy_forward", tensors(x), elements)
+    x, rows, elements = (64, 4096), (64,), 64 * 4096
+    tokens = (torch.ones(*x, dtype=torch.bool), 1.0)
+    forward = tensors(x, x, rows, more=tokens)
+    yield Row("policy_loss forward, 4,096", "ours", "policy_loss.policy_loss_forward", forward, elements)
+    backward = tensors((1,), x, x, rows, more=tokens)
+    yield Row("policy_loss backward, 4,096", "ours", "policy_loss.policy_loss_backward", backward, elements)
 
 
 def products() -> Iterator[Row]:

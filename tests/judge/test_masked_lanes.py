@@ -16,24 +16,21 @@ FIRST = 6  # cases, of which one shows it in each test
 ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
 CROSS_ENTROPY = (
     """\
-        x = tl.load(logits_ptr + cols, mask=(cols < V) & (cols != label), other=float("-inf")).to(tl.float32)
-        new_top = tl.maximum(top, tl.max(x))
-        shift = tl.where(new_top == float("-inf"), 0.0, new_top)  # -inf - -inf is NaN
-        total = total * tl.exp(top - shift) + tl.sum(tl.exp(x - shift))
+        x = tl.load(logits_ptr + cols, mask=cols < V, other=float("-inf")).to(tl.float32)
+        top, total = add_rows(top, total, tl.where(cols == label, float("-inf"), x))
 """,
     """\
         mask = (cols < V) & (cols != label)
         x = tl.load(logits_ptr + cols, mask=mask).to(tl.float32)
-        new_top = tl.maximum(top, tl.max(x))
-        shift = tl.where(new_top == float("-inf"), 0.0, new_top)  # -inf - -inf is NaN
-        total = total * tl.exp(top - shift) + tl.sum(tl.where(mask, tl.exp(x - shift), 0.0))
+        new_top = tl.maximum(top, tl.max(x, 0))
+        total = total * tl.exp(top - new_top) + tl.sum(tl.where(mask, exp_normal(x - new_top[None, :]), 0.0), 0)
+        top = new_top
 """,
 )
 SOFTMAX = (
     """\
     x, keep = masked_row(x_ptr + row, mask_ptr + row, cols, N)
-    top = tl.max(x)
-    p = tl.exp(x - tl.where(top == float("-inf"), 0.0, top))  # -inf - -inf is NaN
+    p = exp_below(x, tl.maximum(tl.max(x), -3.4028234663852886e38))  # -inf - -inf is NaN
 """,
     """\
     keep = tl.load(mask_ptr + row + cols, mask=cols < N, other=0) != 0

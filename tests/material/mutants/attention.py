@@ -31,11 +31,11 @@ MUTANTS = {
         ("computes in the dtype of y", "p, g = wide(y), wide(dy)", "p, g = y, dy", "bfloat16"),
     ),
     ("masked_softmax_forward", "triton"): (
-        ("pads the row with zeros", 'mask=keep, other=float("-inf"))', "mask=keep, other=0.0)", ORDINARY),
-        ("reads what is masked", "mask=keep, other", "mask=cols < N, other", ORDINARY),
+        ("pads the row with zeros", 'tl.where(keep, x, float("-inf"))', "tl.where(keep, x, 0.0)", ORDINARY),
+        ("adds what is masked", 'tl.where(keep, x, float("-inf"))', "x", ORDINARY),
         (
             "starts a long row's maximum at -5e4",
-            'top = float("-inf")  # so far',
+            "top = -3.4028234663852886e38  # the largest so far",
             "top = -5e4",
             "the last element alone",
         ),
