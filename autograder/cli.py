@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a message may hold characters that the terminal's encoding lacks
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    options = parser().parse_args(arguments)
+    options = parser().parse_args(joined(sys.argv[1:] if arguments is None else arguments))
     try:
         status: int = options.run(options)
         return status
@@ -38,6 +38,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of the pipe, `head` say, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.NOT_PASSED
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """The words of a command line, with ``--without -infinity`` of compare as one: argparse would read two options."""
+    if list(words[:1]) != ["compare"]:
+        return [*words]
+    found: list[str] = []
+    for word in words:
+        if found[-1:] == ["--without"]:
+            found[-1] += f"={word}"
+        else:
+            found.append(word)
+    return found
 
 
 def parser() -> argparse.ArgumentParser:

@@ -89,6 +89,15 @@ def test_an_interruption_reports_what_was_found_so_far(tmp_path):
     assert "found so far" in output
 
 
+def test_sigterm_ends_the_program_as_well(tmp_path):
+    (tmp_path / "p.py").write_text("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(5)\nprint(1)\n")
+    process = start(tmp_path / "p.py")
+    assert process.stdout.readline().strip().isdecimal()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == -signal.SIGTERM
+    assert process.stdout.read() == ""  # which the program holds open for as long as it lives
+
+
 @pytest.mark.exhaustive
 def test_a_program_in_a_shells_background_can_be_interrupted(tmp_path):
     (tmp_path / "p.py").write_text("import signal\nprint(signal.getsignal(signal.SIGINT).__name__)\n")

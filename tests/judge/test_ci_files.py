@@ -62,6 +62,19 @@ def steps(project, **inputs):
     return found
 
 
+@pytest.mark.parametrize(("tests", "ends", "status"), [(".", 5, 0), ("tests/scaled", 5, 5), (".", 1, 1), (".", 0, 0)])
+def test_a_project_without_tests_passes_unless_tests_are_named(tmp_path, monkeypatch, tests, ends, status):
+    """Pytest ends with status 5 where it has collected nothing."""
+    for program in ("pytest", "graded-kernels"):
+        (tmp_path / program).write_text(f"#!/bin/sh\nexit {ends}\n")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setitem(ENVIRONMENT, "PATH", f"{tmp_path}{os.pathsep}{ENVIRONMENT['PATH']}")
+    (tmp_path / "project").mkdir()
+    found = steps(tmp_path / "project", tests=tests)
+    assert found["tests"][0] == status, found
+    assert ("This project has no tests" in found["tests"][2]) == (ends == 5 and status == 0)
+
+
 @pytest.mark.exhaustive
 def test_the_action_passes_and_fails_with_the_project(project):
     right = steps(project, script="demo.py", since="HEAD")

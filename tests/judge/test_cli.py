@@ -260,3 +260,9 @@ def test_a_limit_that_is_not_a_time_is_wrong_usage(answer, capsys, number):
         cli.main(["check", "silu_backward", str(answer(CANDLE)), f"--seconds={number}"])
     assert ended.value.code == 2
     assert f"'{number}' is not a number of seconds above 0" in capsys.readouterr().err
+
+
+def test_a_family_of_compare_may_begin_with_a_minus():
+    words = ["compare", "a.py:f", "b.py:f", "--without", "-infinity", "--without", "NaN"]
+    assert cli.parser().parse_args(cli.joined(words)).without == ["-infinity", "NaN"]
+    assert cli.joined(["sanitize", "p.py", *words[3:]]) == ["sanitize", "p.py", *words[3:]]

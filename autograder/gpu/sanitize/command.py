@@ -168,7 +168,9 @@ def _listen(read: int, listener: Listener) -> None:
 
 @contextlib.contextmanager
 def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Iterator[None]:
-    """Lets Ctrl-C stop the program and not this process, which has yet to report; a second one kills the program."""
+    """Lets Ctrl-C stop the program and not this process, which has yet to report; a second one kills the
+    program. SIGTERM ends both.
+    """
 
     def remind() -> None:  # a terminal interrupts both processes, `kill` this one alone
         if listener.end is None and process.poll() is None:
@@ -183,11 +185,18 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
             timer.daemon = True
             timer.start()
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    def ended(number: int, frame: object) -> None:
+        process.kill()
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    handlers = {signal.SIGINT: interrupted, signal.SIGTERM: ended}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(run: report.Run, listener: Listener, code: int, compiler: FrontEnd) -> report.Run:
