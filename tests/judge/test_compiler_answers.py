@@ -93,7 +93,7 @@ def test_what_was_compiled_and_what_was_not_is_said(called, capfd, tmp_path):
     one = answer("gelu_forward", "triton")
     (tmp_path / "gelu.py").write_text("\n\n".join(cell.source for cell in one.cells))
     report = check_answer(one, Settings("triton"))
-    for page in (terminal.render(report, color=False), notebook.render(report)):
+    for page in (terminal.render(report, color=False, details=True), notebook.render(report)):
         shown = " ".join(page.replace("&#x27;", "'").split())
         assert "Compiler: compiled for sm_90, no GPU needed. Of 8 forms in which kernels were launched" in shown
         assert "took every one, and the whole compiler 3: with every operation and the largest blocks." in shown

@@ -124,8 +124,25 @@ def test_text_never_counts_what_did_not_run_as_passed():
 
 def test_text_tells_distinctions_from_failures():
     bonus = case("range", bonus=True), case("tails", "fail", bonus=True, message="-0.0")
-    page = text.render(report(case("a"), *bonus, passed=True))
-    in_order(page, "silu_backward (torch): passed", "1 case passed", "never needed to pass: 1 of 2", "tails")
+    page = report(case("a"), *bonus, passed=True)
+    in_order(text.render(page), "silu_backward (torch): passed, 1 case", "Extra, not needed: 1 of 2.")
+    in_order(text.render(page, details=True), "Extra, not needed: 1 of 2.", "has ", "range", "has not", "tails")
+    assert "fail" not in text.render(page, details=True)
+    in_order(notebook.render(page), "Extra, not needed: 1 of 2.", '<li class="pass">range', '<li class="bonus">tails')
+
+
+def test_an_answer_that_passed_is_told_in_three_sentences():
+    traffic = {"loaded": 524288, "stored": 131072, "least": 655360, "ratio": 1.0, "allowed": 1.05, "tensors": {}}
+    row = {"target": "sm_90", "kernel": "f", "status": "pass", "registers": 32, "spills": 0, "load_bits": 128}
+    compiled = {"status": "pass", "reason": "", "targets": [row]}
+    judged = {"correct": True, "portable": True, "efficient": True, "notes": ("`tl.exp` is looser there.",)}
+    page = report(case("a"), case("b", bonus=True), passed=True, traffic=traffic, compile=compiled, **judged)
+    assert text.render(page, color=False).splitlines() == [
+        "silu_backward (torch): passed, 1 case",
+        "Cost: 1.00 times the least memory traffic (limit 1.05); sm_90 f: 32 registers,",
+        "no spills, 128-bit loads.",
+        "Extra, not needed: 1 of 1.",
+    ]
 
 
 def test_text_lets_no_control_character_through():
@@ -230,11 +247,18 @@ def test_wrong_values_that_one_bug_explains_are_one_cause():
     assert len(report(one, other).causes) == 2, "without the bug, what is said of them differs"
 
 
-def test_the_three_answers_are_told_and_a_dash_is_not_a_yes():
-    page = report(case("a", "fail"), correct=False, portable=None, efficient=True)
-    assert "correct: no   portable: not judged   efficient: yes" in text.render(page, color=False)
-    in_order(notebook.render(page), "correct <b class", ">no<", ">not judged<", ">yes<")
-    assert "not judged" not in text.render(report(case("a", "fail")), color=False), "an answer that was refused"
+def test_the_qualities_that_were_judged_are_told():
+    page = report(case("a", "fail"), correct=True, portable=None, efficient=False)
+    assert "correct: yes   efficient: no\n" in text.render(page, color=False)
+    in_order(notebook.render(page), "correct <b class", ">yes<", "efficient <b class", ">no<")
+    refused = text.render(report(case("a", "fail")), color=False)
+    assert "correct" not in refused.splitlines()[1]
+
+
+def test_what_a_wrong_answer_costs_is_not_told():
+    page = report(case("a", "fail"), correct=False, portable=True, efficient=True)
+    assert "correct: no   portable: yes\n" in text.render(page, color=False)
+    assert "efficient" not in notebook.render(page).split("</style>")[1]
 
 
 def test_what_is_found_and_not_required_is_told_of_an_answer_that_passed():
@@ -268,7 +292,7 @@ def test_traffic_and_compiler_are_told_in_words():
     spilling = good | {"target": "sm_80", "spills": 48, "load_bits": None}
     compiled = {"status": "fail", "reason": "gfx942 does not compile.", "targets": [good, spilling, bad]}
     page = report(case("a"), traffic=traffic, compile=compiled)
-    for shown in (text.render(page, color=False), notebook.render(page)):
+    for shown in (text.render(page, color=False, details=True), notebook.render(page)):
         assert (
             "1.67 times the minimum: 512 KiB loaded and 128 KiB stored, where 384 KiB would do; the limit is 1.05"
             in " ".join(shown.split())
@@ -282,7 +306,7 @@ def test_targets_of_which_the_same_is_to_be_said_share_a_line():
     bad = {"kernel": "f", "status": "fail", "message": "no such op"}
     rows = [bad | {"target": "sm_80"}, {"target": "sm_90", "kernel": "f", "status": "pass"}, bad | {"target": "gfx942"}]
     page = report(case("a", "fail"), compile={"status": "fail", "reason": "f does not compile.", "targets": rows})
-    for shown in (text.render(page, color=False), notebook.render(page)):
+    for shown in (text.render(page, color=False, details=True), notebook.render(page)):
         assert "sm_80, gfx942 f: no such op" in shown
         assert "sm_90 f: pass" in shown
         assert shown.count("no such op") == 1, "its case says so"
@@ -312,8 +336,8 @@ def test_percent_is_full_only_for_every_point(score, shown):
 def test_what_the_emulator_cannot_show_is_one_line_each():
     notes = ("`tl.exp` is looser there.", f"The sums differ. {NASTY}")
     page = report(case("a"), passed=True, notes=notes, environment={"python": "3.11"})
-    shown, html = text.render(page, color=False), notebook.render(page)
-    in_order(shown, "1 case passed", "On a GPU: `tl.exp` is looser there.\n", "On a GPU: The sums differ.", "Python")
+    shown, html = text.render(page, color=False, details=True), notebook.render(page)
+    in_order(shown, "passed, 1 case", "On a GPU: `tl.exp` is looser there.\n", "On a GPU: The sums differ.", "Python")
     line = '<p class="quiet">On a GPU: <code>tl.exp</code> is looser there.</p>'
     in_order(html, line, '<p class="quiet">On a GPU: The sums differ.', "Python")
     assert "<script" not in html

@@ -35,6 +35,9 @@ def add_to(commands: Commands) -> None:
     check.add_argument("--jobs", type=jobs, default=1, metavar="N", help="how many of several files at once (1)")
     check.add_argument("--junit", metavar="FILE", type=new_file, help="also write the results to it, for a CI service")
     check.add_argument("--backend", help="torch or triton; left out, the one the file is written for")
+    check.add_argument(
+        "--details", action="store_true", help="also print all that was measured, and where a GPU may differ"
+    )
     check.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
     check.add_argument(
         "--in-process",
@@ -143,7 +146,7 @@ def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
-        shown = text.render(report, color=wants_color(stdout))
+        shown = text.render(report, color=wants_color(stdout), details=options.details)
     print(shown, file=stdout, flush=True)
     return Exit.PASSED if report.passed else Exit.NOT_PASSED
 

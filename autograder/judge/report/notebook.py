@@ -95,17 +95,18 @@ def split(points: Points) -> str:
 
 
 def head(report: ReportData, points: bool) -> str:
-    """Returns the heading: exercise, backend, verdict and the three qualities."""
+    """Returns the heading: exercise, backend, verdict and, unless it has all that is asked for, the qualities."""
+    judged = "" if report.passed and not phrases.required(report)[1] else answers(report)
     return (
         f'<p class="head"><b>{escape(report.exercise)}</b> <span>{escape(report.backend)}</span> '
-        f'<span class="verdict">{phrases.verdict(report, points).capitalize()}</span></p>{answers(report)}'
+        f'<span class="verdict">{phrases.verdict(report, points).capitalize()}</span></p>{judged}'
     )
 
 
 def answers(report: ReportData) -> str:
     """Returns a line with each quality and whether the answer has it; "" where nothing was judged."""
     colors = {"yes": "right", "no": "wrong"}
-    parts = (f'{name} <b class="{colors.get(text, "quiet")}">{text}</b>' for name, text in phrases.answers(report))
+    parts = (f'{name} <b class="{colors[text]}">{text}</b>' for name, text in phrases.answers(report))
     line = " ".join(f"<span>{part}</span>" for part in parts)
     return f'<p class="answers">{line}</p>' if line else ""
 
@@ -202,7 +203,7 @@ def figure(case: CaseResult, curve: Curve) -> str:
 
 
 def rest(report: ReportData, draw_passed: bool) -> str:
-    """Returns what is folded or quiet: what passed, the distinctions, the traffic, the compiler, what did not run."""
+    """Returns what is folded or quiet: what passed, what it costs, the distinctions, what did not run."""
     parts = []
     passing = phrases.passing(report.cases)
     if passing:
@@ -210,9 +211,21 @@ def rest(report: ReportData, draw_passed: bool) -> str:
     drawn = chosen(report.cases) if report.passed and draw_passed else None
     if drawn:
         parts.append(folded("The error in ulp, drawn", figure(*drawn)))
+    measured = what_was_measured(report)
+    if measured:
+        parts.append(folded(escape(phrases.cost(report) or "What was measured"), measured))
     bonus = phrases.distinctions(report.cases)
-    if bonus:
+    if bonus and report.passed:
         parts.append(folded(escape(phrases.distinctions_earned(bonus)), items(bonus)))
+    said = [*filter(None, (*report.remarks, report.tolerance))]
+    said += [phrases.left_out(names, reason) for reason, names in phrases.not_run(report).items()]
+    parts += [f'<p class="quiet">{escape(remark)}</p>' for remark in said]
+    return f'<div class="rest">{"".join(parts)}</div>'
+
+
+def what_was_measured(report: ReportData) -> str:
+    """Returns what the kernels moved and compiled to, where a GPU may differ, and the versions and the seed."""
+    parts = []
     if report.traffic:
         parts.append(f'<p class="quiet">Memory traffic: {escape(phrases.traffic(report.traffic))}.</p>')
     if report.compile and report.compile["status"] != "not-run":
@@ -220,15 +233,12 @@ def rest(report: ReportData, draw_passed: bool) -> str:
             f'<li class="{escape(status)}">{escape(text)}</li>'
             for status, text in phrases.targets(report.compile.get("targets", ()))
         )
-        parts.append(folded(escape(phrases.compiled(report.compile)), f"<ul class='cases'>{''.join(lines)}</ul>"))
-    said = filter(None, (*report.remarks, report.tolerance))
-    parts += [f'<p class="quiet">{escape(remark)}</p>' for remark in said]
+        parts.append(f'<p class="quiet">{escape(phrases.compiled(report.compile))}</p>')
+        parts.append(f"<ul class='cases'>{''.join(lines)}</ul>")
     parts += [f'<p class="quiet">On a GPU: {prose(note)}</p>' for note in report.notes]
-    for reason, names in phrases.not_run(report).items():
-        parts.append(f'<p class="quiet">{escape(phrases.left_out(names, reason))}</p>')
     if report.environment:
         parts.append(f'<p class="quiet">{escape(phrases.environment(report.environment))}</p>')
-    return f'<div class="rest">{"".join(parts)}</div>'
+    return "".join(parts)
 
 
 def items(cases: Iterable[CaseResult]) -> str:
@@ -236,7 +246,7 @@ def items(cases: Iterable[CaseResult]) -> str:
     lines = []
     for case in cases:
         text = f" <span class='quiet'>{prose(phrases.message_of(case))}</span>" if case.message else ""
-        kind = f"{escape(case.status)}{' bonus' if case.bonus else ''}"
+        kind = f"{escape(case.status)}" if not case.bonus or case.status == "pass" else "bonus"
         lines.append(f'<li class="{kind}">{escape(phrases.title(case))}{text}</li>')
     return f"<ul class='cases'>{''.join(lines)}</ul>"
 

@@ -71,10 +71,11 @@ def verdict(report: ReportData, points: bool = True) -> str:
 
 
 def answers(report: ReportData) -> list[tuple[str, str]]:
-    """Each quality and ``yes``, ``no`` or ``not judged``; empty where nothing was judged."""
-    yes_or_no = {True: "yes", False: "no", None: "not judged"}
-    judged = [(quality.value, getattr(report, quality)) for quality in Quality]
-    return [(name, yes_or_no[value]) for name, value in judged] if any(v is not None for _, v in judged) else []
+    """Each quality that was judged, and ``yes`` or ``no``. What a wrong answer costs is of no interest."""
+    judged = {quality: getattr(report, quality) for quality in Quality}
+    if judged[Quality.CORRECT] is False:
+        judged[Quality.EFFICIENT] = None
+    return [(quality.value, "yes" if value else "no") for quality, value in judged.items() if value is not None]
 
 
 def required(report: ReportData) -> tuple[list[Cause], list[Cause]]:
@@ -234,6 +235,11 @@ def distinctions(cases: Iterable[CaseResult]) -> list[CaseResult]:
     return [case for case in cases if case.bonus and case.status != "not-run"]
 
 
+def standing(case: CaseResult) -> str:
+    """The status of a case, a distinction's in words of its own: nothing fails with it."""
+    return case.status if not case.bonus else "has" if case.status == "pass" else "has not"
+
+
 def title(case: CaseResult) -> str:
     """The name, without the prefix that the heading above all distinctions has already."""
     return case.name.removeprefix("distinction: ") if case.bonus else case.name
@@ -241,7 +247,7 @@ def title(case: CaseResult) -> str:
 
 def distinctions_earned(bonus: list[CaseResult]) -> str:
     """Returns how many of these distinctions were earned, in a sentence."""
-    return f"Distinctions, never needed to pass: {len(passed(bonus))} of {len(bonus)}."
+    return f"Extra, not needed: {len(passed(bonus))} of {len(bonus)}."
 
 
 def not_run(report: ReportData) -> dict[str, list[str]]:
@@ -261,6 +267,20 @@ def traffic(figures: dict[str, Any]) -> str:
     sentence = f"{figures['ratio']:.2f} times the minimum: {loaded} loaded and {stored} stored, where {least} would do"
     allowed = figures.get("allowed")
     return f"{sentence}; the limit is {allowed:.2f} times" if allowed is not None else sentence
+
+
+def cost(report: ReportData) -> str:
+    """What the kernels of an answer move and what they compile to, in a sentence; "" where nothing was measured."""
+    parts = []
+    if report.compile and report.compile["status"] == "fail":  # and not required
+        return compiled(report.compile)
+    if report.traffic:
+        allowed = report.traffic.get("allowed")
+        limit = f" (limit {allowed:.2f})" if allowed is not None else ""
+        parts.append(f"{report.traffic['ratio']:.2f} times the least memory traffic{limit}")
+    if report.compile and report.compile["status"] == "pass":
+        parts += [text for _, text in targets(report.compile.get("targets", ()))]
+    return f"Cost: {'; '.join(parts)}." if parts else ""
 
 
 def compiled(figures: dict[str, Any]) -> str:

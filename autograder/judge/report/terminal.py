@@ -1,4 +1,6 @@
-"""A report for a terminal. The failing case comes first and in full; what passed is a count."""
+"""A report for a terminal. The failing case comes first and in full; what passed is a count, and of an answer that
+passed there are three lines.
+"""
 
 import shutil
 import sys
@@ -18,19 +20,23 @@ NEXT = AIM + EARNED + 4
 OTHERS = 8  # causes after the first that get a sentence; the rest are listed by case
 
 
-def render(report: ReportData, color: bool | None = None, points: bool = True) -> str:
+def render(report: ReportData, color: bool | None = None, points: bool = True, details: bool = False) -> str:
     """The report as text. ``color``: ANSI colours or not; None asks the terminal and ``NO_COLOR``. points: whether it
-    says what it is worth.
+    says what it is worth. details: whether it says all that was measured, and where a GPU may differ.
     """
     width = min(max(shutil.get_terminal_size().columns, 40), 100)
     page = Page(wants_color(sys.stdout) if color is None else color, width)
-    page.line(f"{report.exercise} ({report.backend}): {phrases.verdict(report, points)}", BOLD, verdict_color(report))
+    verdict = phrases.verdict(report, points)
+    if report.passed:
+        verdict += f", {phrases.count(len(phrases.passing(report.cases)), 'case')}"
+    page.line(f"{report.exercise} ({report.backend}): {verdict}", BOLD, verdict_color(report))
     if phrases.is_stub(report):
         page.line(phrases.of_a_stub(report))
         return page.text()
 
-    page.answers(phrases.answers(report))
     causes, rest = phrases.required(report)
+    if rest or not report.passed:
+        page.answers(phrases.answers(report))
     if causes:
         first_failure(page, report, causes[0])
     elif not report.passed:
@@ -49,7 +55,7 @@ def render(report: ReportData, color: bool | None = None, points: bool = True) -
     more_causes(page, "Also found, not required", rest)
     if points and not report.passed:
         split(page, report)
-    what_else(page, report)
+    what_else(page, report, details)
     return page.text()
 
 
@@ -120,33 +126,40 @@ def traceback(page: "Page", lines: list[str]) -> None:
     page.blank()
 
 
-def what_else(page: "Page", report: ReportData) -> None:
-    """Adds what passed, the distinctions, what the kernel moved and compiled to, and what did not run."""
-    page.blank()
-    page.line(phrases.how_many_passed(report), GREEN if report.passed else "")
+def what_else(page: "Page", report: ReportData, details: bool) -> None:
+    """Adds what passed, what it costs, the distinctions, and what did not run."""
+    if not report.passed:
+        page.blank()
+        page.line(phrases.how_many_passed(report))
+    if details:
+        what_was_measured(page, report)
+    elif report.passed and phrases.cost(report):
+        page.line(phrases.cost(report))
     bonus = phrases.distinctions(report.cases)
-    if bonus:
+    if bonus and (report.passed or details):
         page.line(phrases.distinctions_earned(bonus))
-        for case in bonus:
-            page.item(
-                case.status, phrases.title(case), phrases.message_of(case), GREEN if case.status == "pass" else DIM
-            )
+    for case in bonus if details else ():
+        color = GREEN if case.status == "pass" else DIM
+        page.item(phrases.standing(case), phrases.title(case), phrases.message_of(case), color)
+    for remark in filter(None, (*report.remarks, report.tolerance)):
+        page.line(remark, DIM)
+    for reason, names in phrases.not_run(report).items():
+        page.line(phrases.left_out(names, reason))
+    if report.environment and (details or not report.passed):
+        page.blank()
+        page.line(phrases.environment(report.environment), DIM)
+
+
+def what_was_measured(page: "Page", report: ReportData) -> None:
+    """Adds what the kernels moved and compiled to, and where a GPU may differ."""
     if report.traffic:
         page.line(f"Memory traffic: {phrases.traffic(report.traffic)}.")
     if report.compile and report.compile["status"] != "not-run":
         page.line(phrases.compiled(report.compile))
         for status, text in phrases.targets(report.compile.get("targets", ())):
             page.item(status, text, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
-    for remark in (*report.remarks, report.tolerance):
-        if remark:
-            page.line(remark, DIM)
     for note in report.notes:
         page.line(f"On a GPU: {note}", DIM)
-    for reason, names in phrases.not_run(report).items():
-        page.line(phrases.left_out(names, reason))
-    if report.environment:
-        page.blank()
-        page.line(phrases.environment(report.environment), DIM)
 
 
 class Page:
@@ -182,9 +195,9 @@ class Page:
         self.lines[start] = head[:2] + self.paint(head[2 : 2 + len(label)], DIM) + head[2 + len(label) :]
 
     def answers(self, answers: list[tuple[str, str]]) -> None:
-        """Adds ``correct: yes   portable: no   efficient: not judged``"""
+        """Adds ``correct: yes   portable: no``"""
         colors = {"yes": GREEN, "no": RED}
-        parts = [f"{name}: {self.paint(text, colors.get(text, DIM))}" for name, text in answers]
+        parts = [f"{name}: {self.paint(text, colors[text])}" for name, text in answers]
         self.lines += ["   ".join(parts)] if parts else []
 
     def item(self, status: str, name: str, message: str, *styles: str) -> None:
