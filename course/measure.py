@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..autograder.gpu.compiler import DEFAULT, targets_of
+from ..autograder.gpu.compiler import Target
 from ..autograder.gpu.compiler.launches import plain_launches
 from ..autograder.gpu.interpret import simulation
 from ..autograder.runner.call.contract import Args
@@ -70,7 +70,7 @@ def flops(function: Callable[..., object], *args: object) -> int:
     return count.total
 
 
-def compiled(function: Callable[..., object], *args: object, target: str = DEFAULT) -> list[dict[str, Any]]:
+def compiled(function: Callable[..., object], *args: object, target: str = "sm_90") -> list[dict[str, Any]]:
     """What the compiler for ``target`` says of each different launch of ``function(*args)``, in order: rows as
     `gpu.compiler` describes them. Raises RuntimeError where this machine has no compiler, or a launch cannot be
     described.
@@ -82,7 +82,7 @@ def compiled(function: Callable[..., object], *args: object, target: str = DEFAU
         for launch in plain_launches(emulator.launches):
             if isinstance(launch, str):
                 raise RuntimeError(launch)
-            report = compiler.report([launch], targets_of(target))
+            report = compiler.report([launch], Target.named(target))
             if report["status"] == "not-run":
                 raise RuntimeError(report["reason"])
             rows += report["targets"]

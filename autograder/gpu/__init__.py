@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
-    from .aten import ALLOCATE, FILL, MOVE, PERMITTED, POINTWISE, VIEW, base, is_permitted
+    from .aten import ALLOCATE, MEMORY, PERMITTED, POINTWISE, REARRANGE, base, is_permitted
     from .compiler import (
-        DEFAULT,
         SEAM,
         CannotCompile,
         KernelLaunch,
@@ -15,17 +14,15 @@ if TYPE_CHECKING:
         compile_report,
         device_libraries,
         is_new,
-        targets_of,
         worker,
     )
     from .compiler.bindings import Import, Names, Refused, bindings
     from .compiler.extract import ADVICE, extract
-    from .compiler.language import check_names
+    from .compiler.from_text import bound
     from .compiler.launch import Json, is_value
     from .compiler.launches import own_texts, plain_launches
     from .compiler.recording import surroundings
     from .compiler.report import NUMBERS
-    from .compiler.worker import decode
     from .cuda import shimmed
     from .cuda.lazy_dynamo import lazily
     from .cuda.placement import place

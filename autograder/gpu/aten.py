@@ -15,6 +15,8 @@ VIEW = frozenset(
     "narrow split split_with_sizes unsafe_split unsafe_split_with_sizes chunk unbind flatten unfold diagonal set_ "
     "resize_ view_as_real view_as_complex".split()
 )
+REARRANGE = MOVE | VIEW
+MEMORY = ALLOCATE | FILL | REARRANGE  # which compute nothing
 _ARITHMETIC = """
     add sub rsub mul div neg abs reciprocal floor_divide remainder fmod frac floor ceil round trunc pow sqrt rsqrt
     addcmul addcdiv lerp sign sgn signbit copysign hypot ldexp frexp nextafter nan_to_num clamp clamp_min clamp_max
@@ -49,13 +51,13 @@ _ABOUT = """
     promote_types result_type can_cast is_floating_point is_complex is_nonzero is_contiguous is_same_size is_set_to
     is_pinned size stride storage_offset numel dim item
 """.split()
-POINTWISE = frozenset(_ARITHMETIC) | ALLOCATE | FILL | MOVE | VIEW  # each element of a result from one of each argument
+POINTWISE = frozenset(_ARITHMETIC) | MEMORY  # each element of a result from one of each argument
 POINTWISE |= frozenset(
     "silu gelu mish elu hardswish hardsigmoid celu selu gather index index_select cat stack masked_fill tril triu flip "
     "roll constant_pad_nd repeat select_backward slice_backward arange".split()
 )
 COMPUTE = (frozenset(_ARITHMETIC + _REDUCE) - {"where"}) | {"sort", "topk", "nonzero", "_local_scalar_dense"}
-PERMITTED = frozenset(_ARITHMETIC + _REDUCE + _INDEX + _ABOUT) | ALLOCATE | FILL | MOVE | VIEW
+PERMITTED = frozenset(_ARITHMETIC + _REDUCE + _INDEX + _ABOUT) | MEMORY
 
 # What PyTorch calls when it differentiates the operators above: for the exercises whose gradient is PyTorch's to take.
 GRADIENTS = frozenset(

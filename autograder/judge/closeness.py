@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..runner import Args, Layouts, dtype_name, results_of, tensors_of
+from ..runner import Args, Layouts, dtype_name, tensors_of
 from .records.record import Case, Exercise
 from .results.case_result import Failure
 from .ulp import ulp_error, ulp_size
@@ -73,7 +73,7 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
             outside = torch.stack([t.isfinite() & (t.abs() > case.within) for t in tensors]).any(0)
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
     as_peer = infinite | bool(conventions == "pytorch" and case.convention)
-    peers = results_of(exercise.contract, exercise.peer, args) if exercise.peer and as_peer.any() else None
+    peers = exercise.contract.results_of(exercise.peer, args) if exercise.peer and as_peer.any() else None
     return Expected(tuple(o.name for o in results), dtypes, values, sizes, tuple(allowed), peers, as_peer)
 
 

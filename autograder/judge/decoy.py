@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..runner import Args, Decoy, any_numbers, buffers, map_tensors, tensors_of
+from ..runner import Args, Decoy, any_numbers, bits, changed, map_tensors, tensors_of
 from .records.record import Case
 
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same
@@ -41,7 +41,7 @@ def _layout(args: Args) -> str:
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return bool(buffers.bits(one).equal(buffers.bits(other)))
+    return bool(bits(one).equal(bits(other)))
 
 
 def _elementwise(tensors: list[torch.Tensor]) -> bool:
@@ -52,4 +52,4 @@ def _elementwise(tensors: list[torch.Tensor]) -> bool:
 def _shrunk(tensor: torch.Tensor, chance: torch.Generator) -> torch.Tensor:
     if not tensor.is_floating_point():
         return tensor
-    return buffers.changed(tensor, lambda x: x.double() * (1 - SHRUNK * torch.rand(x.shape, generator=chance)))
+    return changed(tensor, lambda x: x.double() * (1 - SHRUNK * torch.rand(x.shape, generator=chance)))

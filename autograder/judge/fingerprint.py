@@ -2,7 +2,7 @@
 
 import torch
 
-from ..runner import Args, map_tensors, results_of, with_gradient
+from ..runner import Args, map_tensors
 from .closeness import Wrong
 from .records.record import Bug, Exercise
 from .ulp import ulp_error
@@ -64,8 +64,8 @@ def _gross(one: Wrong) -> torch.Tensor:
 def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.Tensor, ...]]:
     """What the bug computes from these arguments: in their dtype, and in float32 rounded at the end."""
     wide = map_tensors(lambda a: a.float() if a.is_floating_point() else a, args)
-    function = with_gradient(exercise.contract, bug.function)
-    as_shipped, in_single = (results_of(exercise.contract, function, given) for given in (args, wide))
+    function = exercise.contract.with_gradient(bug.function)
+    as_shipped, in_single = (exercise.contract.results_of(function, given) for given in (args, wide))
     return [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..gpu import DEFAULT, Target, targets_of
+from ..gpu import Target
 from ..words import Quality
 
 CONVENTIONS = ("course", "pytorch")
@@ -12,14 +12,14 @@ CONVENTIONS = ("course", "pytorch")
 @dataclass(frozen=True)
 class Settings:
     """backend: ``"torch"`` or ``"triton"``. seed: of the random inputs. compiler: whether a Triton answer that is right
-    so far is compiled, too, for the GPUs that ``targets`` names (`gpu.targets_of`). require: the qualities that decide.
+    so far is compiled, too, for the GPUs that ``targets`` names (`Target.named`). require: the qualities that decide.
     conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own choice for right as well.
     """
 
     backend: str
     seed: int = 0
     compiler: bool = True
-    targets: str | Iterable[str] = DEFAULT
+    targets: str | Iterable[str] = "sm_90"
     require: Iterable[str] = tuple(Quality)
     conventions: str = "course"
 
@@ -28,7 +28,7 @@ class Settings:
         if self.conventions not in CONVENTIONS:
             raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {self.conventions!r}")
         object.__setattr__(self, "require", Quality.named(self.require))
-        object.__setattr__(self, "targets", tuple(target.name for target in targets_of(self.targets)))
+        object.__setattr__(self, "targets", tuple(target.name for target in Target.named(self.targets)))
 
     @property
     def required(self) -> tuple[Quality, ...]:
@@ -38,4 +38,4 @@ class Settings:
     @property
     def gpus(self) -> tuple[Target, ...]:
         """What ``targets`` names."""
-        return targets_of(self.targets)
+        return Target.named(self.targets)

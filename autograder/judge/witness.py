@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import torch
 
-from ..runner import Args, Call, Outcome, Runner, Trouble, dtype_name, results_of
+from ..runner import Args, Call, Outcome, Runner, Trouble, dtype_name
 from .case_verdict import UNJUDGED, Judged
 from .closeness import Comparison, compare_all, expect
 from .records.record import Case, Witness
@@ -107,7 +107,7 @@ def _judged(record: Witness, args: Args, names: tuple[str, ...]) -> list[Judged]
         return compare_all(expected, outputs, exercise.named(args))
 
     right = tuple(v.to(d) for v, d in zip(expected.values, expected.dtypes, strict=True))
-    honest = _failing(compared(results_of(exercise.contract, exercise.peer, args) if exercise.peer else right))
+    honest = _failing(compared(exercise.contract.results_of(exercise.peer, args) if exercise.peer else right))
     status: Status = "pass"
     message = ""
     if honest:
@@ -122,7 +122,7 @@ def _failing(compared: list[Comparison]) -> list[Comparison]:
 
 def _bug_case(name: str, record: Witness, args: Args, compared: Callable[[Args], list[Comparison]]) -> CaseResult:
     try:
-        found = compared(results_of(record.exercise.contract, record.bug.function, args))
+        found = compared(record.exercise.contract.results_of(record.bug.function, args))
     except Exception as error:
         return _case(name, "pass", f"It raises {type(error).__name__}: {error}", record)
     wrong = _failing(found)

@@ -7,7 +7,6 @@ from ..words import lazy_face
 if TYPE_CHECKING:
     from .call.answer import Answer, AnswerError, Cell, imports_course
     from .call.answer_cell import answer_of
-    from .call.arguments import duplicate, results_of
     from .call.callee import Callee, CompareError, NotAttached, made_of
     from .call.contract import (
         TENSORS,
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from .call.error_line import interrupted
     from .call.examination import Call, Compiles, Examined, Layouts, Runner, Unloadable
     from .call.function import Function
-    from .call.gradient import UPSTREAM, with_gradient
-    from .call.huge_strides import far_apart
+    from .call.gradient import UPSTREAM
+    from .call.huge_strides import duplicate, far_apart
     from .call.outcome import Decoy, Outcome, Trouble
     from .call.printing import few_lines
     from .call.runner import InProcess, loaded
@@ -37,11 +36,9 @@ if TYPE_CHECKING:
     from .sandbox.decoy import any_numbers
     from .sandbox.extracted import Extracted
     from .sandbox.line_server import LineServer, ServerEnded, confine_self
-    from .sandbox.paths import RECORDS, is_course, offered
+    from .sandbox.paths import offered, offers_of
     from .sandbox.proof import Proof
-    from .sandbox.wire import buffers
-    from .sandbox.wire.buffers import bits
-    from .sandbox.worker import linux
+    from .sandbox.wire.buffers import bits, changed
     from .sandbox.worker.garbage_collection import no_garbage
 
 __getattr__ = lazy_face(__name__, __file__)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from graded_kernels.autograder.gpu import targets_of
+from graded_kernels.autograder.gpu import Target
 
 from .launches import Launch, compiled
 from .listing import Instruction, Loop, disassemble, loops, shortest
 from .trips import source_loops
 
-(TARGET,) = targets_of("sm_90")
+(TARGET,) = Target.named("sm_90")
 SMS, CLOCK = 132, 1.755e9
 ISSUE = SMS * 4 * 32 * CLOCK  # thread instructions a second: each quarter of an SM issues one warp's a cycle
 MUFU = ISSUE / 8  # exp2, log2, reciprocal, root: 4 lanes a cycle in each quarter

@@ -10,8 +10,6 @@ import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.judge import arguments
 from graded_kernels.autograder.judge.records.record import Bug, Case, Exercise
-from graded_kernels.autograder.runner.call.arguments import results_of
-from graded_kernels.autograder.runner.call.gradient import with_gradient
 
 DRAWS = 5
 KERNELBENCH = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
@@ -42,7 +40,7 @@ def accepts(exercise: Exercise, case: Case, bug: Bug, tolerances: dict[torch.dty
     for draw in range(DRAWS):
         args = arguments(case, 0, draw)
         try:
-            results = results_of(exercise.contract, with_gradient(exercise.contract, bug.function), args)
+            results = exercise.contract.results_of(exercise.contract.with_gradient(bug.function), args)
         except Exception:
             return False
         for result, exact in zip(results, exercise.exact(args), strict=True):

@@ -19,7 +19,7 @@ from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.judge.ulp import ulp_error
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.examination import Call
-from graded_kernels.autograder.runner.call.gradient import UPSTREAM, Unattached, with_gradient
+from graded_kernels.autograder.runner.call.gradient import UPSTREAM, Unattached
 from graded_kernels.autograder.runner.call.peak_memory import Peak
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.kernels.wild import cross_entropy as wild
@@ -124,8 +124,8 @@ def test_result_that_is_attached_to_nothing_is_told_so():
     record = EXERCISES["token_mean"]
     for constant in (torch.tensor(0.0), torch.tensor(0.0, requires_grad=True) * 2):
         with pytest.raises(Unattached, match="mean is not attached to the graph of loss"):
-            with_gradient(record.contract, lambda loss, labels, constant=constant: constant)(torch.ones(2), labels)
-    mean, gradient = with_gradient(record.contract, torch_answers.token_mean)(torch.tensor([5.0, 2.0]), labels)
+            record.contract.with_gradient(lambda loss, labels, constant=constant: constant)(torch.ones(2), labels)
+    mean, gradient = record.contract.with_gradient(torch_answers.token_mean)(torch.tensor([5.0, 2.0]), labels)
     assert (mean.item(), gradient.tolist(), mean.requires_grad) == (2.0, [0.0, UPSTREAM], False)
 
 

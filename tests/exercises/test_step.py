@@ -10,8 +10,8 @@ from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Emulator
 from graded_kernels.autograder.judge.trial import arguments
-from graded_kernels.autograder.runner.call.arguments import duplicate, results_of
 from graded_kernels.autograder.runner.call.contract import map_tensors
+from graded_kernels.autograder.runner.call.huge_strides import duplicate
 from graded_kernels.course import gpt
 from graded_kernels.kernels import adamw, gradient_norm
 from graded_kernels.solutions import adamw as in_pytorch
@@ -56,7 +56,7 @@ def test_a_step_on_either_device_is_its_answers(number, monkeypatch):
         module = sys.modules[kernels.adamw_step.__module__]
         monkeypatch.setattr(module, "use_triton", lambda x, by_triton=by_triton: by_triton)
         with Emulator() as emulator:
-            found, right = (results_of(STEP.contract, one, args) for one in (kernels.adamw_step, answer))
+            found, right = (STEP.contract.results_of(one, args) for one in (kernels.adamw_step, answer))
         assert emulator.findings == ()
         for one, other in zip(found, right, strict=True):
             torch.testing.assert_close(one, other, rtol=0, atol=0, equal_nan=True)
@@ -64,7 +64,7 @@ def test_a_step_on_either_device_is_its_answers(number, monkeypatch):
 
 def test_weights_of_any_strides_are_written():
     param, grad, m, v = drawn()
-    right = results_of(STEP.contract, kernels.adamw_step, (param, grad, m, v, 3))
+    right = STEP.contract.results_of(kernels.adamw_step, (param, grad, m, v, 3))
     others = [param.t().contiguous().t(), grad, torch.stack((m, m), -1)[..., 0], v.t().contiguous().t()]
     kernels.adamw_step(*others, 3)
     for one, other in zip((others[0], *others[2:]), right, strict=True):

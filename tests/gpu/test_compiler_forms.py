@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from compiler_kernels import HEADER, SM_90, cache, compile_report, described, no_worker  # noqa: F401
 from graded_kernels.autograder.gpu import compiler
-from graded_kernels.autograder.gpu.compiler import TARGETS, report, targets_of
+from graded_kernels.autograder.gpu.compiler import TARGETS, Target, report
 from graded_kernels.autograder.gpu.compiler.operations import operations
 from graded_kernels.autograder.runner.sandbox import Compiler, Limits
 
@@ -145,9 +145,9 @@ def test_operations_are_told_by_their_types_and_texts_and_not_by_sizes():
 
 
 def test_targets_are_chosen_by_name():
-    assert targets_of() == SM_90
-    assert targets_of("all") == TARGETS
-    assert [target.name for target in targets_of(["gfx942", "sm_80"])] == ["sm_80", "gfx942"]
+    assert Target.named() == SM_90
+    assert Target.named("all") == TARGETS
+    assert [target.name for target in Target.named(["gfx942", "sm_80"])] == ["sm_80", "gfx942"]
     for wrong in ("sm_70", [], ["sm_90", "all"]):
         with pytest.raises(ValueError, match="is not a GPU to compile for; name gfx942, sm_100, sm_80, sm_90, or all"):
-            targets_of(wrong)
+            Target.named(wrong)

@@ -11,8 +11,8 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call import arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.arguments import duplicate, unchanged
-from graded_kernels.autograder.runner.call.huge_strides import far_apart
+from graded_kernels.autograder.runner.call.arguments import unchanged
+from graded_kernels.autograder.runner.call.huge_strides import duplicate, far_apart
 from graded_kernels.autograder.runner.call.runner import InProcess
 from torch.nn import functional as F
 

@@ -12,9 +12,9 @@ import torch
 from graded_kernels.autograder import check
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.arguments import duplicate
 from graded_kernels.autograder.runner.call.contract import as_tuple
 from graded_kernels.autograder.runner.call.examination import Call, Examined, Facts
+from graded_kernels.autograder.runner.call.huge_strides import duplicate
 from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble
 from graded_kernels.course.regions import BACKENDS, Region, find_regions
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.runner.call.arguments import results_of
 from graded_kernels.autograder.runner.call.contract import map_tensors, tensors_of
 
 
@@ -123,7 +122,7 @@ def applied(wrong: Callable, answer: Callable, record: Exercise) -> Callable:
     """
     if not record.writes:
         return wrong(answer)
-    made = wrong(lambda *args: results_of(record.contract, answer, args))
+    made = wrong(lambda *args: record.contract.results_of(answer, args))
 
     def broken(*args):
         for tensor, value in zip(record.contract.written(args).values(), made(*args), strict=True):

@@ -19,9 +19,7 @@ from graded_kernels.autograder.judge.records.record import Case, Exercise
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.answer import Answer as Program
 from graded_kernels.autograder.runner.call.answer import Cell, load
-from graded_kernels.autograder.runner.call.arguments import results_of
 from graded_kernels.autograder.runner.call.contract import Args, as_tuple, map_tensors, parts_of
-from graded_kernels.autograder.runner.call.gradient import with_gradient
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
 from right_answers import right_answers
@@ -137,12 +135,12 @@ def _direct(function: Callable[..., Any]) -> Callable[[Args], Args]:
 def _called(record: Exercise, backend: str, function: Callable[..., Any]) -> Callable[[Args], Args]:
     """On copies, since it may be anybody's."""
     runner = InProcess(function, record.contract, backend) if backend == "triton" else None
-    attached = with_gradient(record.contract, function)
+    attached = record.contract.with_gradient(function)
 
     def call(args: Args) -> Args:
         with contextlib.redirect_stdout(None):
             if runner is None:
-                return tuple(one.detach() for one in results_of(record.contract, attached, args))
+                return tuple(one.detach() for one in record.contract.results_of(attached, args))
             outcome = runner.once(args, launches=False)
         return outcome.outputs  # none after a trouble
 

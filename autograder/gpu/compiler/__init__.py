@@ -45,7 +45,7 @@ user's cache folder (`cache`): a report whose results are all there starts no pr
 from .launch import SEAM, KernelLaunch
 from .recording import launch_of, recorded
 from .report import FORMS, WHOLE, CannotCompile, compile_report, is_new
-from .targets import DEFAULT, TARGETS, Target, targets_of
+from .targets import TARGETS, Target
 
-__all__ = ["DEFAULT", "FORMS", "SEAM", "TARGETS", "WHOLE", "CannotCompile", "KernelLaunch", "Target"]
-__all__ += ["compile_report", "is_new", "launch_of", "recorded", "targets_of"]
+__all__ = ["FORMS", "SEAM", "TARGETS", "WHOLE", "CannotCompile", "KernelLaunch", "Target"]
+__all__ += ["compile_report", "is_new", "launch_of", "recorded"]

@@ -14,7 +14,7 @@ from .bindings import Refused
 from .extract import Extract, extract, source_lines
 from .forms import covering, distinguished, form_of, forms, kernels
 from .launch import SEAM, Json, KernelLaunch
-from .targets import TARGETS, Target, targets_of
+from .targets import TARGETS, Target
 
 FORMS = 512  # of all kernels of an answer; ours have up to 40
 WHOLE = 48  # of these that the whole compiler takes; ours up to 10
@@ -74,7 +74,7 @@ def compile_report(
     if len(found) > FORMS:
         reason = f"The kernels are launched in {len(found):,} forms, with other constants, types or options each time; "
         return _none("fail", f"{reason}at most {FORMS} can be compiled, and all of them must be.", version)
-    targets = targets or targets_of()
+    targets = targets or Target.named()
     fronts = [job for form in found for job in _prepare(form, targets, version, whole=False)]
     try:
         _compile(fronts, run_jobs)
@@ -111,7 +111,7 @@ def front_end(launches: Sequence[KernelLaunch], run_jobs: RunJobs) -> list[Json]
     version = _triton_version()
     if version is None:
         return []
-    jobs = [job for launch in launches for job in _prepare(launch, targets_of()[:1], version, whole=False)]
+    jobs = [job for launch in launches for job in _prepare(launch, Target.named()[:1], version, whole=False)]
     with contextlib.suppress(CannotCompile):
         for first in range(0, len(jobs), _AT_ONCE):
             _compile(jobs[first : first + _AT_ONCE], run_jobs)
@@ -128,7 +128,7 @@ def _of_the_compiler(job: _Job) -> str:
 def is_new(launch: KernelLaunch) -> bool:
     """Returns whether no earlier report compiled a launch of this form."""
     version = _triton_version()
-    jobs = _prepare(launch, targets_of(), version, whole=False) if version else []
+    jobs = _prepare(launch, Target.named(), version, whole=False) if version else []
     return any(job.extract and not job.result for job in jobs)
 
 

@@ -15,6 +15,20 @@ class Target:
     warp_size: int
     shared: int
 
+    @classmethod
+    def named(cls, names: str | Iterable[str] = "sm_90") -> "tuple[Target, ...]":
+        """The targets of these names, in the order of `TARGETS`; every one for ``"all"``. Raises ValueError for any
+        other name.
+        """
+        wanted = {names} if isinstance(names, str) else set(names)
+        if wanted == {"all"}:
+            return TARGETS
+        known = {target.name for target in TARGETS}
+        if not wanted or wanted - known:
+            wrong = ", ".join(sorted(wanted - known)) or "nothing"
+            raise ValueError(f"{wrong!r} is not a GPU to compile for; name {', '.join(sorted(known))}, or all")
+        return tuple(target for target in TARGETS if target.name in wanted)
+
 
 # Shared memory a block may opt in to: CUDA C++ Programming Guide, table of technical specifications per compute
 # capability; LDS of a workgroup: AMD Instinct MI300 instruction set architecture.
@@ -24,18 +38,3 @@ TARGETS = (
     Target("sm_100", "NVIDIA B200", "cuda", 100, 32, 227 * 1024),
     Target("gfx942", "AMD MI300", "hip", "gfx942", 64, 64 * 1024),
 )
-DEFAULT = "sm_90"
-
-
-def targets_of(names: str | Iterable[str] = DEFAULT) -> tuple[Target, ...]:
-    """Returns the targets of these names, in the order of `TARGETS`; every one for ``"all"``. Raises ValueError for any
-    other name.
-    """
-    wanted = {names} if isinstance(names, str) else set(names)
-    if wanted == {"all"}:
-        return TARGETS
-    known = {target.name for target in TARGETS}
-    if not wanted or wanted - known:
-        wrong = ", ".join(sorted(wanted - known)) or "nothing"
-        raise ValueError(f"{wrong!r} is not a GPU to compile for; name {', '.join(sorted(known))}, or all")
-    return tuple(target for target in TARGETS if target.name in wanted)

@@ -2,9 +2,6 @@
 standard library and Triton only.
 """
 
-import __future__
-
-import ast
 import contextlib
 import functools
 import io
@@ -12,11 +9,12 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from . import machine_code
-from .language import Constants, Opaque, Refusal, check_names, imported
+from .from_text import bound, decode
+from .language import Refusal
 from .launch import Json
 from .operations import operations
 
@@ -43,66 +41,21 @@ class Module:
             text += function["text"] + "\n\n"
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        self.names: dict[str, Any] = {"__builtins__": {}, "__name__": "kernels"}
-        for name, value in extract["values"].items():
-            self.names[name] = decode(value, self.names, folder)
-        for name, function in extract["functions"].items():
-            check_names(name, ast.parse(function["text"]), self.names)
-        # Annotations stay text: nothing but constants is evaluated when the functions are made.
-        code = compile(text, self.path, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
-        exec(code, self.names)
+        self.folder = folder
+        self.names = bound(extract, text, self.path, {}, self.helper)
         import triton
 
         for name, function in extract["functions"].items():
             self.names[name] = triton.jit(self.names[name], noinline=bool(function["options"].get("noinline")))
 
+    def helper(self, extract: Json, name: str) -> Any:
+        """The function of this name in another module."""
+        return Module(extract, self.folder).names[name]
+
     def place(self, line: int) -> tuple[str | None, int | None]:
         """Returns the function that a line of the file is in, and the line counted from that function's ``def``."""
         name = max((n for n, start in self.starts.items() if start <= line), key=self.starts.__getitem__, default=None)
         return (name, line - self.starts[name]) if name else (None, None)
-
-
-def decode(value: Any, names: Mapping[str, Any], folder: str | None) -> Any:
-    """Returns the value that `extract` wrote as JSON. names: of the module, which functions are found in. Raises
-    Refusal.
-    """
-    if not isinstance(value, dict):
-        return value
-    import triton.language as tl
-
-    if "constexpr" in value:
-        return tl.constexpr(decode(value["constexpr"], names, folder))
-    if "tuple" in value:
-        return tuple(decode(item, names, folder) for item in value["tuple"])
-    if "dtype" in value:
-        return tl.dtype(value["dtype"])
-    if "of" in value:
-        return Module(value["of"], folder).names[value["function"]]
-    if "function" in value:
-        return names[value["function"]]
-    if "floats" in value:
-        module = Constants("floats")
-        vars(module).update(value["floats"])
-        return module
-    if "any" in value:
-        return _first(value["any"], names, folder)
-    return imported(value["import"], value.get("name")) if "import" in value else Opaque()
-
-
-def _first(choices: list[Any], names: Mapping[str, Any], folder: str | None) -> Any:
-    """The first of the choices that can be imported, as in a ``try`` with an ``except ImportError``."""
-    found = refusal = None
-    for choice in choices:
-        try:
-            found = decode(choice, names, folder)
-        except Refusal as reason:
-            refusal = refusal or reason
-            continue
-        if not isinstance(found, Opaque):
-            return found
-    if refusal and found is None:
-        raise refusal
-    return found
 
 
 def build(job: Json, module: Module) -> tuple[Any, Any, Any]:
@@ -113,8 +66,7 @@ def build(job: Json, module: Module) -> tuple[Any, Any, Any]:
     kernel = module.names[job["kernel"]]
     backend = make_backend(GPUTarget(job["backend"], job["arch"], job["warp_size"]))
     options = check_options(job, backend)
-    folder = os.path.dirname(module.path)
-    constants = {name: decode(value, module.names, folder) for name, value in job["constants"].items()}
+    constants = {name: decode(value, module.names, module.helper) for name, value in job["constants"].items()}
     for parameter in kernel.params:
         if parameter.name not in job["signature"] and parameter.name not in constants:
             raise Refusal(f"the launch gives no value for parameter {parameter.name}")

@@ -71,11 +71,11 @@ def jobs(text: str) -> int:
 
 def targets(text: str) -> list[str]:
     """Reads ``sm_80,gfx942`` or ``all`` as names of GPUs. Raises ArgumentTypeError for an unknown one."""
-    from ...gpu import targets_of
+    from ...gpu import Target
 
     names = "all" if text == "all" else [name.strip() for name in text.split(",")]
     try:
-        return [target.name for target in targets_of(names)]
+        return [target.name for target in Target.named(names)]
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ...gpu import MOVE, POINTWISE, VIEW, lazily
+from ...gpu import POINTWISE, REARRANGE, lazily
 from ...runner import Args, as_tuple, parts_of
 from ..borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_leaves, tree_map
 from .record import Floors, Tolerance
@@ -305,7 +305,7 @@ def _kind(func: Any) -> _Kind:
 def _not_in_place(func: Any, name: str) -> Any:
     """The operator that computes what this one writes into its first argument; None where it is no such operator."""
     base = name[:-1]
-    if name[-1:] != "_" or base not in (POINTWISE | MODELLED) - COPIES - VIEW - MOVE:
+    if name[-1:] != "_" or base not in (POINTWISE | MODELLED) - COPIES - REARRANGE:
         return None
     return getattr(getattr(torch.ops.aten, base, None), overload_name(func), None)
 

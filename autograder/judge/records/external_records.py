@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from ...runner import RECORDS, is_course
+from ...runner import offers_of
 from .record import Case, Exercise, RecordError, Witness
 from .validation import of_cases, validate
 
@@ -110,19 +110,18 @@ def _records_of(found: object) -> tuple[Record, ...]:
 @functools.cache
 def offers() -> tuple[Offer, ...]:
     """Returns what other installed packages offer, by name. What cannot be used is reported, not raised."""
-    points = sorted(metadata.entry_points(group=RECORDS), key=lambda point: point.name)
-    return tuple(_offer(point) for point in points if not is_course(point))
+    return tuple(map(_offer, offers_of(course=False)))
 
 
 def course_records() -> tuple[Record, ...]:
     """The course's own. Raises RecordError where one of its files cannot be imported, or the package is not installed
     with its entry points.
     """
-    for point in filter(is_course, metadata.entry_points(group=RECORDS)):
+    for point in offers_of(course=True):
         return _records_of(point.load())
     raise RecordError(
-        f"graded-kernels is installed without its entry point of the group {RECORDS}: run `make doctor` in its "
-        "checkout, or `pip install` the package again"
+        "graded-kernels is installed without its entry point of the group graded_kernels.exercises: run `make doctor` "
+        "in its checkout, or `pip install` the package again"
     )
 
 

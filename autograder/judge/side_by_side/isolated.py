@@ -32,7 +32,7 @@ from .candidate import shapes
 from .code import Code
 from .errors import CandidateError
 from .method import ANY_NUMBER, Kind, Method, method_of
-from .operators import MEMORY
+from .operators import MOVES
 from .record import record_of
 from .reference import Reference
 
@@ -224,7 +224,7 @@ def _outside(proof: Proof) -> dict[str, int]:
     """The operators that compute among the recorded steps, with their elements."""
     found: Counter[str] = Counter()
     for name, elements in proof.computes_outside.items():
-        if base(name) not in MEMORY:
+        if base(name) not in MOVES:
             found[base(name)] += elements
     return found
 

@@ -5,7 +5,6 @@
 
 import contextlib
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...runner import SandboxError, Trouble, linux
+from ...runner import LineServer, SandboxError, Trouble
 from ...words import UsageError
 from ..commands.answers import keep_stdout
 from ..make_all import UNFIT
@@ -171,10 +170,8 @@ def reproduce_job(table: str, id: str | int, *, family: str, number: int, isolat
 
 def main() -> None:
     """Answers each line of stdin with one of stdout, until there is no more."""
-    if sys.platform == "linux":
-        linux.prctl(linux.SET_PDEATHSIG, signal.SIGKILL)  # nobody waits for a verdict then
     answers: TextIO = keep_stdout()
-    for line in sys.stdin:
+    for line in LineServer.questions():
         try:
             found = verdict(Job.from_json(line))
         except SandboxError as error:

@@ -4,13 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from ...gpu import ALLOCATE, FILL, MOVE, VIEW, base, lazily
+from ...gpu import MEMORY, base, lazily
 from ...runner import tensors_of
 from ..borrowed import TorchDispatchMode, schema
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
-MEMORY = ALLOCATE | FILL | MOVE | VIEW  # and what else moves numbers, or reads them, without computing
-MEMORY |= frozenset(
+MOVES = MEMORY | frozenset(  # what moves numbers, or reads them, without computing
     "cat stack arange index item _local_scalar_dense constant_pad_nd set copy select_backward slice_backward "
     "expand_copy _unsafe_index resize".split()
 )
@@ -31,7 +30,7 @@ class Operators(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = named(schema(func).name)
-        if name not in MEMORY:
+        if name not in MOVES:
             given = tensors_of((*args, *(kwargs or {}).values()))
             self.elements[name] += max((tensor.numel() for tensor in given), default=0)
         return func(*args, **(kwargs or {}))

@@ -1,31 +1,13 @@
 """The arguments of a call: copies that an answer may do anything to, and what it did to them."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
-from .contract import Args, Contract, as_tuple, map_tensors, named_tensors
-from .huge_strides import far_apart, is_apart
+from .contract import Args, Contract, map_tensors, named_tensors
+from .huge_strides import duplicate, is_apart
 
 _DTYPES = {float: torch.float64, int: torch.int64, bool: torch.bool}  # of Python's numbers
-
-
-def duplicate(tensor: torch.Tensor) -> torch.Tensor:
-    """A copy in memory of its own with the same shape, strides and offset."""
-    if is_apart(tensor.shape, tensor.stride()):
-        return far_apart(tensor)
-    copy = torch.empty(0, dtype=tensor.dtype)
-    return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())
-
-
-def results_of(contract: Contract, function: Callable[..., Any], args: Args) -> Args:
-    """All results of a trusted function, which is called on copies of the arguments. Where it only writes, as PyTorch's
-    ``add_`` does, it may return what it wrote.
-    """
-    mine = map_tensors(duplicate, args)
-    returned = as_tuple(function(*mine))
-    return (returned if contract.outputs else ()) + tuple(contract.written(mine).values())
 
 
 def in_tensors(result: object) -> object:

@@ -6,10 +6,14 @@ from typing import Any
 
 import torch
 
+from .gradient import followed
+from .huge_strides import duplicate
+
 # What an answer is given or returns: tensors, lists of them, numbers, names. Which ones, its exercise's signature says.
 Args = tuple[Any, ...]
 
 TENSORS = 1000  # among the arguments of a call, at most
+FINISHING = frozenset({"div", "mul", "neg"})  # operators on one number, the end of a sum that was allowed
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,20 @@ class Contract:
         """The tensors of a call's arguments that the answer writes, by name: after it, the rest of its results."""
         given = dict(zip(self.parameters, args, strict=False))
         return named_tensors(self.writes, tuple(given[name] for name in self.writes))
+
+    def with_gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """``function``, and where there is ``gradient_of``, followed by that input's gradient (`gradient.followed`)."""
+        if not self.gradient_of:
+            return function
+        return followed(function, self.parameters.index(self.gradient_of), self.outputs[0], self.gradient_of)
+
+    def results_of(self, function: Callable[..., Any], args: Args) -> Args:
+        """All results of a trusted function, which is called on copies of the arguments. Where it only writes, as
+        PyTorch's ``add_`` does, it may return what it wrote.
+        """
+        mine = map_tensors(duplicate, args)
+        returned = as_tuple(function(*mine))
+        return (returned if self.outputs else ()) + tuple(self.written(mine).values())
 
     def to_dict(self) -> dict[str, Any]:
         """The contract as JSON has it."""

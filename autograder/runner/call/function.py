@@ -9,8 +9,8 @@ import torch
 
 from ...gpu import EmulatorError
 from .answer import trace
-from .arguments import duplicate
 from .contract import Args, Contract, tensors_of
+from .huge_strides import duplicate
 from .machine import Machine
 from .outcome import Trouble
 from .peak_memory import Peak

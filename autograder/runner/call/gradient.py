@@ -5,8 +5,6 @@ from typing import Any
 
 import torch
 
-from .contract import Contract
-
 UPSTREAM = -0.75  # what arrives from above: not 1, so that nobody can leave it out
 
 
@@ -18,11 +16,10 @@ class Unattached(Exception):
         self.result = result
 
 
-def with_gradient(contract: Contract, function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, and where the contract has ``gradient_of``, followed by that input's gradient for `UPSTREAM`."""
-    if not contract.gradient_of:
-        return function
-    place = contract.parameters.index(contract.gradient_of)
+def followed(function: Callable[..., Any], place: int, what: str, of: str) -> Callable[..., Any]:
+    """``function``, whose result is ``what``, followed by the gradient for `UPSTREAM` of the argument ``of`` at
+    ``place``.
+    """
 
     def both(*args: Any) -> Any:
         leaf = args[place].detach().requires_grad_()
@@ -34,7 +31,6 @@ def with_gradient(contract: Contract, function: Callable[..., Any]) -> Callable[
             upstream = torch.full_like(result.detach(), UPSTREAM)
             (gradient,) = torch.autograd.grad(result, leaf, upstream, allow_unused=True)
         if gradient is None:
-            what, of = contract.outputs[0], contract.gradient_of
             raise Unattached(
                 f"{what} is not attached to the graph of {of}: backward() does not reach the parameters, and where "
                 "several processes train together, the others wait for gradients that never come.",

@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ...gpu import ALLOCATE, FILL, MOVE, VIEW, base, lazily
+from ...gpu import ALLOCATE, MEMORY, REARRANGE, base, lazily
 from .borrowed import TorchDispatchMode, forward_mode, schema
 from .callers import composed
-from .contract import Args, tensors_of
+from .contract import FINISHING, Args, tensors_of
 from .machine import Machine
 from .outcome import Own, Trouble
 from .peak_memory import Peak
@@ -25,7 +25,6 @@ _CONVERTED = (
     "You converted a tensor to another dtype outside the kernel. Convert in the kernel, after the load or at the "
     "store; or `copy_` the tensor into an empty one of that dtype."
 )
-FINISHING = frozenset({"div", "mul", "neg"})  # of one number, the end of a sum that was allowed
 AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
 
 
@@ -58,7 +57,7 @@ class Watch(TorchDispatchMode):
         self.peak = peak
         self.backend, self.refused, self.allowed, self.machine = backend, refused, allowed, machine
         self.permits, self.written = permits, written
-        self.moves = ALLOCATE | FILL | MOVE | VIEW | allowed
+        self.moves = MEMORY | allowed
         self.sums: list[
             torch.UntypedStorage
         ] = []  # the memory of sums that were allowed: they may be converted to the output's dtype
@@ -96,7 +95,7 @@ class Watch(TorchDispatchMode):
         return result
 
     def _check_torch(self, name: str, args: Args) -> None:
-        computes = base(name) not in ALLOCATE | FILL | MOVE | VIEW  # what only moves numbers has no formula
+        computes = base(name) not in MEMORY  # what only moves numbers has no formula
         if "autograd" in self.refused and computes and (forward_mode() or any(_recorded(a) for a in tensors_of(args))):
             self._refuse(
                 f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
@@ -115,7 +114,7 @@ class Watch(TorchDispatchMode):
     def _is_move(self, name: str, args: Args, kwargs: dict[str, Any]) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
             return self._is_sum(args[0])  # a conversion rounds: it is arithmetic, but for the end of an allowed sum
-        return name in self.moves or base(name) in MOVE | VIEW  # ``detach_``, of which `torch.tensor` is made
+        return name in self.moves or base(name) in REARRANGE  # ``detach_``, of which `torch.tensor` is made
 
     def _is_sum(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()

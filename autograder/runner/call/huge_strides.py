@@ -80,3 +80,11 @@ def _checked(address: int) -> int:
     if address == ctypes.c_void_p(-1).value:
         raise OSError(ctypes.get_errno(), "no addresses left for a tensor whose rows lie far apart")
     return address
+
+
+def duplicate(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy in memory of its own with the same shape, strides and offset."""
+    if is_apart(tensor.shape, tensor.stride()):
+        return far_apart(tensor)
+    copy = torch.empty(0, dtype=tensor.dtype)
+    return copy.set_(tensor.untyped_storage().clone(), tensor.storage_offset(), tensor.shape, tensor.stride())

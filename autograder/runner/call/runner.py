@@ -12,13 +12,14 @@ import torch
 
 from ...gpu import EmulatorError, Finding, ensure_runnable, is_permitted, mode, plain_launches
 from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
-from .arguments import Given, apart, duplicate, in_tensors
+from .arguments import Given, apart, in_tensors
 from .contract import Args, Contract, any_empty, map_tensors, named_tensors
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts, Runner, Unloadable
-from .gradient import Unattached, with_gradient
+from .gradient import Unattached
 from .guards import Refused, Watch, WatchFunctions
+from .huge_strides import duplicate
 from .machine import Machine
 from .no_kernels import NoKernels
 from .outcome import Kind, Outcome, Own, Trouble
@@ -51,7 +52,7 @@ class InProcess:
         self.copy, self.judges_method = copy, judges_method
         self.contract, self.backend = contract, backend
         self.answer = inspect.unwrap(function)
-        self.function = with_gradient(contract, function)
+        self.function = contract.with_gradient(function)
 
     def close(self) -> None:
         """Nothing of it is left."""

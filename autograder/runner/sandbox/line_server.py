@@ -87,6 +87,13 @@ class LineServer:
         self.close()
         raise ServerEnded
 
+    @staticmethod
+    def questions() -> Iterator[str]:
+        """In the process: the lines that it is asked, until there are no more. It ends with whoever asks."""
+        if sys.platform == "linux":
+            linux.prctl(linux.SET_PDEATHSIG, signal.SIGKILL)
+        yield from sys.stdin
+
     def _started(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._process.poll() is not None:
             self.close()

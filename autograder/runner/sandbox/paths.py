@@ -88,17 +88,19 @@ def view(hidden: Iterable[str] = ()) -> View:
     return View((*outer, *rooms), (*_secrets(rooms, outer), *dict.fromkeys(more)))
 
 
-def is_course(point: metadata.EntryPoint) -> bool:
-    """Whether this package itself offers it, whose folders are listed by `ROOMS`."""
-    return point.module.partition(".")[0] == "graded_kernels"
+def offers_of(course: bool) -> list[metadata.EntryPoint]:
+    """The entry points at which records are offered, by this package itself, whose folders are listed by `ROOMS`, or by
+    others.
+    """
+    points = sorted(metadata.entry_points(group=RECORDS), key=lambda point: point.name)
+    return [point for point in points if (point.module.partition(".")[0] == "graded_kernels") is course]
 
 
 def offered() -> list[str]:
     """Files and folders of the packages that offer exercises, whole: what is right may be anywhere in them. Nothing of
     them is imported.
     """
-    others = (point for point in metadata.entry_points(group=RECORDS) if not is_course(point))
-    names = {point.module.partition(".")[0] for point in others}
+    names = {point.module.partition(".")[0] for point in offers_of(course=False)}
     found: list[str] = []
     for spec in filter(None, map(PathFinder.find_spec, sorted(names))):
         if spec.submodule_search_locations is not None:

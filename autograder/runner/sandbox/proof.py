@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...gpu import ALLOCATE, FILL, MOVE, VIEW, KernelLaunch, is_permitted
-from ..call.contract import Args, tensors_of
+from ...gpu import MEMORY, KernelLaunch, is_permitted
+from ..call.contract import FINISHING, Args, tensors_of
 from ..call.examination import Call, Examined, Layouts
-from ..call.guards import FINISHING
 from ..call.outcome import Outcome, Trouble
 from . import kernels
 from .decoy import decoy_of
@@ -225,7 +224,7 @@ class Proof(Examined):
         if not isinstance(given, dict) or "reason" in given:
             reason = given.get("reason") if isinstance(given, dict) else ""
             raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
-        ops = ALLOCATE | FILL | MOVE | VIEW | self._answer.allowed | self._answer.finishing
+        ops = MEMORY | self._answer.allowed | self._answer.finishing
         if self._answer.gradients:
             ops |= {name for name in plan.operators(given) if is_permitted(f"aten::{name}", gradients=True)}
         found = plan.check(given, len(tensors_of(self.call.args)), ops, self._answer.memory)

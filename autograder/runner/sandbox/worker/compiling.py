@@ -4,7 +4,7 @@ import json
 import os
 from typing import Any
 
-from ....gpu import targets_of, worker
+from ....gpu import Target, worker
 
 
 def prepare() -> None:
@@ -13,7 +13,7 @@ def prepare() -> None:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import make_backend
 
-    for target in targets_of():
+    for target in Target.named():
         make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
 
 

@@ -1,8 +1,5 @@
 """Replays a plan in a process that contains an answer's kernels and nothing else of it."""
 
-import __future__
-
-import ast
 import linecache
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +8,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ....gpu import check_names, decode
+from ....gpu import bound
 from ...call.borrowed import is_view
 from ...call.contract import as_tuple, tensors_of
 from ..wire.buffers import DTYPES, span
@@ -26,20 +23,12 @@ class Kernels:
     """
 
     def __init__(self, cut_out: dict[str, Any]):
-        self.names: dict[str, Any] = {
-            "__builtins__": {f.__name__: f for f in (*BUILTINS, AssertionError)},
-            "__name__": "kernels",
-        }
         functions = cut_out["functions"]
-        for name, value in cut_out["values"].items():
-            self.names[name] = _helper(value) if _is_helper(value) else decode(value, self.names, None)
-        for name, function in functions.items():
-            check_names(name, ast.parse(function["text"]), self.names)
         text = _at_their_lines(functions)
         file = _FILE if _FILE not in linecache.cache else f"<kernels {len(linecache.cache)}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        # Annotations stay text: nothing but constants is evaluated when the functions are made.
-        exec(compile(text, file, "exec", __future__.annotations.compiler_flag, dont_inherit=True), self.names)
+        builtins = {f.__name__: f for f in (*BUILTINS, AssertionError)}
+        self.names = bound(cut_out, text, file, builtins, lambda of, name: Kernels(of).names[name])
         for name in functions:
             self.names[name] = triton.jit(self.names[name], **functions[name]["options"])
         for module in cut_out.get("more", []):
@@ -55,15 +44,6 @@ def forget() -> None:
     """Drops the lines of all `Kernels` so far, none of which is called again."""
     for file in [name for name in linecache.cache if name.startswith(_FILE[:-1])]:
         del linecache.cache[file]
-
-
-def _is_helper(value: object) -> bool:
-    """Whether it is a function of another module, with that module."""
-    return isinstance(value, dict) and "of" in value
-
-
-def _helper(value: dict[str, Any]) -> Any:
-    return Kernels(value["of"]).names[value["function"]]
 
 
 def _at_their_lines(functions: dict[str, Any]) -> str:
