@@ -18,7 +18,7 @@ from graded_kernels.autograder.runner.sandbox.decoy import any_numbers
 
 EPS = 2.0**-24
 ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
-SEEDS = pytest.mark.parametrize("seeds", [3, pytest.param(20, marks=pytest.mark.exhaustive)])
+SEEDS = pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=pytest.mark.exhaustive)])
 
 
 def norm(grads):
@@ -210,14 +210,14 @@ def test_a_wrong_answer_is_told_which_tensor(source, old, new, case, says, isola
 
 @ISOLATED
 def test_a_report_says_what_each_tensor_of_a_list_is(isolated, report_on):
-    many = Case("many", drawn(*[(F32, 3)] * 300), "")
+    many = Case("many", drawn(*[(F32, 3)] * 30), "")
     report = report_on(isolated, ATOMIC, record=replace(RECORD.with_cases((many,)), traffic=None))
     inputs = {case.name: case.inputs for case in report.cases}
     assert report.passed
     assert inputs["mixed dtypes"] == "grads: [float32 (4, 5), float16 (333,), bfloat16 (6, 7)]"
     assert inputs["no gradients"] == "grads: []"
     assert inputs["strided"].startswith("grads: [float32 (8, 6) strides (1, 8), float32 (20,) strides (2,), ")
-    assert inputs["many"] == f"grads: [{'float32 (3,), ' * 8}292 more]"
+    assert inputs["many"] == f"grads: [{'float32 (3,), ' * 8}22 more]"
 
 
 def test_a_case_with_lists_is_about_what_their_tensors_are():
