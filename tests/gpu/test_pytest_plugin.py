@@ -339,3 +339,50 @@ def test_fails_by_itself():
     told = [line for line in result.outlines if "`summed` runs here and does not compile for a GPU, line 27" in line]
     assert len(told) == 3
     result.stdout.fnmatch_lines(["*5 launches*: 4 unsupported, 1 allowed by marks"])
+
+
+def test_a_test_that_expects_the_compilers_error_passes(run):
+    """Where the error reached the test alone: what went on behind it is judged."""
+    tests = """
+from pytest import raises
+
+@triton.jit
+def seven(y):
+    tl.store(y + tl.arange(0, 7), 1.0)
+
+@mark.parametrize("error", [triton.TritonError, triton.CompilationError])
+def test_refused(error):
+    with raises(error):
+        seven[(1,)](torch.zeros(8, device="cuda"))
+
+def test_refused_and_more():
+    test_refused(triton.CompilationError)
+    test_conflict()
+"""
+    result = run(CONFLICT + tests, "--sanitize-kernels")
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(["*bytes moved: 2 store-conflict, 3 refused, which the test expects"])
+
+
+def test_hints_are_told_where_a_test_fails_by_itself(run):
+    tests = """
+@triton.jit
+def product(x, y):
+    i = tl.arange(0, 16)
+    at = i[:, None] * 16 + i[None, :]
+    tl.store(y + at, tl.dot(tl.load(x + at), tl.load(x + at)))
+
+def test_product():
+    x = torch.randn(16, 16, device="cuda")
+    y = torch.empty_like(x)
+    product[(1,)](x, y)
+    assert torch.allclose(y, (x.double() @ x.double()).float(), rtol=RTOL, atol=RTOL)
+"""
+    result = run(tests.replace("RTOL", "1e-6"), "--sanitize-kernels")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*Captured kernels in the emulator call*", "*: hint: tf32 in*", "*multiplies float32 in TF32*"]
+    )
+    result = run(tests.replace("RTOL", "1e-1"), "--sanitize-kernels")
+    result.assert_outcomes(passed=1)
+    assert "TF32" not in result.stdout.str()

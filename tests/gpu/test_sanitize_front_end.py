@@ -98,6 +98,11 @@ def called_dtype(x, out, n):
 
 
 @triton.jit
+def asserting(x, out, n):
+    tl.device_assert(n < 3)
+
+
+@triton.jit
 def of_a_private_kind(x, out, n):
     tl.store(out, tl.load(x) + x.dtype.element_ty.itemsize)
 
@@ -193,6 +198,15 @@ def test_a_kernel_that_cannot_be_read_is_not_accused():
     ]
     assert "top level" in told[0]["skipped"]["why"]
     assert "no such attribute" in told[1]["skipped"]["why"]
+
+
+@pytest.mark.parametrize(("kernel", "refused"), [(called_dtype, True), (asserting, False), (right, False)])
+def test_what_triton_refuses_is_its_own_error(kernel, refused):
+    """An assertion that fails is none of the compiler's, nor an address outside."""
+    with watched(lambda event: None, shim=False), pytest.raises(EmulatorError) as raised:
+        kernel[(1,)](torch.ones(16), torch.zeros(16), 17)
+    assert isinstance(raised.value, triton.CompilationError) == refused
+    assert str(raised.value) == raised.value.finding.message
 
 
 @pytest.mark.parametrize(

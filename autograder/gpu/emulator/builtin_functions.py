@@ -8,7 +8,7 @@ import triton.language as tl
 from triton.compiler.code_generator import CodeGenerator
 
 from .advice import instead
-from .findings import refuse
+from .refused import refuse
 
 # Python's functions that the compiler calls on constants; `print`, `min`, `max` and `range` are of its own.
 PYTHONS = CodeGenerator.builtin_namespace.keys() - {"print", "min", "max", "range"}

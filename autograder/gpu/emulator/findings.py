@@ -108,13 +108,6 @@ def here() -> Place:
     return Place()
 
 
-def refuse(why: str) -> NoReturn:
-    """Ends the launch at the kernel's line under way, which the compiler would refuse. Raises EmulatorError."""
-    place = here()
-    text = f"The kernel does not compile for a GPU, {place}: {why}"
-    raise EmulatorError(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
-
-
 def not_emulated(text: str) -> NoReturn:
     """Ends the launch at an operation that the emulator cannot run. ``text``, with a {place}, says which and why.
     Raises EmulatorError.

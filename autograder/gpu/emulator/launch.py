@@ -23,6 +23,7 @@ from .findings import EmulatorError, Finding, here, place_of
 from .grid import run
 from .handles import numpy_type
 from .memory import Region
+from .refused import Refused
 
 
 @dataclass(frozen=True)
@@ -316,6 +317,7 @@ def _kernel_error(error: BaseException, kernel: str, access: Access) -> Emulator
     text = f"`{kernel}` fails in program {program}, {place}: {message}"
     more = advice.on(raised, place.source)
     text = f"{text}{'' if text.endswith('.') else '.'} {more}" if more else text
-    return EmulatorError(
+    kind = EmulatorError if isinstance(error, AssertionError) else Refused
+    return kind(
         Finding("kernel-error", text, kernel, program=program, line=place.line, source=place.source, file=place.file)
     )

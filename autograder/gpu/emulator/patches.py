@@ -44,11 +44,12 @@ from . import (
 )
 from .atomics import Atomics
 from .builder import StrictBuilder
-from .findings import EmulatorError, refuse
+from .findings import EmulatorError
 from .grid import lockstep
 from .handles import numpy_type
 from .integers import Integers
 from .reduction import StrictReduce, StrictScan
+from .refused import refuse
 from .tuning import Tuning
 
 _ADDED = {  # what the interpreter lacks, of Triton 3.6 and 3.7, of all before 3.9, and of all

@@ -136,7 +136,7 @@ def shim_notice(shim: str) -> str:
 
 def three_lines(finding: dict[str, Any]) -> str:
     """A finding on three lines, the location first, where editors look for it."""
-    label = "not judged: " if finding["level"] == "unable" else ""
+    label = {"unable": "not judged: ", "hint": "hint: "}.get(finding["level"], "")
     lines = [f"{location(finding)}: {label}{finding['kind']} in `{finding['kernel']}`", f"    {finding['source']}"]
     return visible("\n".join([*lines, finding["message"]]))
 

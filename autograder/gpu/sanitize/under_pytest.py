@@ -50,6 +50,7 @@ class Plugin:
         self.config, self.since, self.baseline = config, options.sanitize_since, _baseline(options)
         self.allowances = Allowances()
         self.found: list[dict[str, Any]] = []  # in the test that is running
+        self.hints: list[dict[str, Any]] = []  # in the test that is running
         self.allowed: list[tuple[str, ...]] = []  # by its marks: kinds each, none for any
         self.outside: list[dict[str, Any]] = []  # of any test: while a module was imported, say
         self.totals = Totals()
@@ -145,7 +146,7 @@ class Plugin:
 
     def _counts(self) -> str:
         totals = self.totals
-        found = ", ".join(f"{number} {kind}" for kind, number in self.kinds.most_common())
+        found = ", ".join(f"{number} {kind}" for kind, number in (+self.kinds).most_common())
         found = found or f"nothing {'new' if self.passed else 'found'}"
         found += "".join(f", {number} {how}" for how, number in self.passed.items())
         launches, kernels = report.count(totals.kernels.total(), "launch"), report.count(len(totals.kernels), "kernel")
@@ -159,6 +160,7 @@ class Plugin:
         self._compile()
         self.outside += self._failing(self.found)
         self.found.clear()
+        self.hints.clear()
         self.unlike_gpu.clear()
         self.sanitizer.next()
         self.allowed = [mark.args for mark in item.iter_markers("allow_kernel_finding")]
@@ -179,7 +181,10 @@ class Plugin:
             stopped = error
         except BaseException:
             self._compile()
-            said = [*map(report.three_lines, self._unexpected(item)), report.half_precision([*self.unlike_gpu]).strip()]
+            said = [
+                *map(report.three_lines, self._unexpected(item) + self._failing(self.hints)),
+                report.half_precision([*self.unlike_gpu]).strip(),
+            ]
             if any(said):
                 item.add_report_section("call", SUMMARY, "\n".join(filter(None, said)))
             self.found.clear()
@@ -200,6 +205,8 @@ class Plugin:
         could not be judged; skips it where that is allowed.
         """
         self._compile()
+        if error is None:
+            self._pass_refused()
         found, unexpected = list(self.found), self._unexpected(item)
         self.found.clear()
         if unexpected:
@@ -213,6 +220,16 @@ class Plugin:
         if error and any(one["level"] == "unable" for one in found):
             pytest.skip(f"not judged: {error}")
 
+    def _pass_refused(self) -> None:
+        """Passes the kernels that were refused where they were launched: the test has caught the error, as it would
+        catch the compiler's.
+        """
+        for finding in self._failing(self.found):
+            if finding["refused"]:
+                finding["passed"] = how = "refused, which the test expects"
+                self.kinds[finding["kind"]] -= 1
+                self.passed[how] += 1
+
     def _unexpected(self, item: pytest.Item) -> list[dict[str, Any]]:
         expected = [mark.args for mark in item.iter_markers("expect_kernel_finding")]
         return [one for one in self._failing(self.found) if not _among(one, expected)]
@@ -221,7 +238,7 @@ class Plugin:
         """The findings that no baseline knows and no comment or mark allows."""
         return [one for one in found if not one["passed"]]
 
-    def _record(self, event: dict[str, Any]) -> None:
+    def _record(self, event: dict[str, Any], ran: bool = False) -> None:
         if "finding" in event and event["finding"]["kind"] == "unwritten" and _printed_by_pytest():
             return
         self.totals.handle(event)
@@ -230,15 +247,18 @@ class Plugin:
         if "finding" in event:
             finding = self._front_end.settled(event["finding"])
             finding["passed"] = how = self._how_passed(finding)
+            finding["refused"] = finding["kind"] == "unsupported" and not ran
             if finding["level"] != "hint":
                 (self.passed if how else self.kinds)[how or finding["kind"]] += 1
                 self.found.append(finding)
+            else:
+                self.hints.append(finding)
 
     def _compile(self) -> None:
         """Asks the compiler about what was launched since it was asked last."""
         launched, self._forms = self._forms, []
         for event in self._front_end.events(launched):
-            self._record(event)
+            self._record(event, ran=True)
 
     def _how_passed(self, finding: dict[str, Any]) -> str:
         """Why a finding fails nothing, "" where it does."""

@@ -1,0 +1,23 @@
+"""Kernels that Triton's compiler would refuse as well, as a program meets it there."""
+
+from typing import NoReturn
+
+import triton
+
+from .findings import EmulatorError, Finding, here
+
+
+class Refused(EmulatorError, triton.CompilationError):  # type: ignore[misc]  # of a library without types
+    """A launch that was stopped, as Triton stops it: a test that expects the compiler's error gets one."""
+
+    def __init__(self, finding: Finding):
+        Exception.__init__(self, finding.message)
+        self.finding, self.src, self.node = finding, None, None
+        self.message = self.error_message = finding.message
+
+
+def refuse(why: str) -> NoReturn:
+    """Ends the launch at the kernel's line under way, which the compiler would refuse. Raises Refused."""
+    place = here()
+    text = f"The kernel does not compile for a GPU, {place}: {why}"
+    raise Refused(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
