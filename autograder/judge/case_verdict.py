@@ -255,7 +255,7 @@ class _Called:
             outputs=evidence_of(expected, compared, outcome.outputs),
             failure=failure,
             near=share,
-            up_to=up_to(self.trial, expected, compared, outcome.outputs) if share < 1 else (),
+            up_to=up_to(self.trial, expected, compared, outcome.outputs),
             **_by_output(expected, compared),
             flaw=Flaw.NUMBERS if finite else self.trial.flaw,
             **fields,

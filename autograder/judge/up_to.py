@@ -58,6 +58,8 @@ def _factor(value: torch.Tensor, allowed: torch.Tensor, comparison: Comparison, 
     if not square or not bool(given.isfinite().all()):
         return 1.0 if torch.equal(exact, given) else None
     factor = float(given @ exact) / square
-    if not factor or float((given - factor * exact).norm()) > NEAR * abs(factor) * square**0.5:
+    left = float((given - factor * exact).norm())
+    if not factor or left > NEAR * abs(factor) * square**0.5:
         return None
-    return 1.0 if abs(factor - 1) <= NEAR else factor
+    # Near 1 it is what rounding leaves, unless nine tenths of the error are this factor's.
+    return factor if abs(factor - 1) > NEAR or 10 * left < float((given - exact).norm()) else 1.0

@@ -267,6 +267,9 @@ def test_a_factor_of_each_call_is_one_where_enough_numbers_show_it():
 
     assert found(1.0, -2.0, 0.5, 4.0) == ["one factor", "a factor of each call"]
     assert found(1.0, -2.0, 0.5, 0.0, 1.0) == ["one factor"]
+    assert found(1.0, -2.0, 0.5, 4.0, factor=1.004) == ["one factor", "a factor of each call"]
+    rounding = torch.tensor([1.004, 1.003, 0.997, 0.999], dtype=torch.float64)
+    assert found(1.0, -2.0, 0.5, 4.0, factor=rounding) == [], "within 1 %, and no factor"
     off = {"near": 0.0, "up_to": (("a factor of each call", 1.0),)}
     assert score(*(case(one["name"], one["aim"], "numbers", **off) for one in (FIRST, POINT, OTHER, *TENS))) == 40
 
