@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.closeness import expect
-from graded_kernels.autograder.judge.commands.function import Function
+from graded_kernels.autograder.judge.commands.named_function import Function
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.derived import SEEDS, WIDE, derived
 from graded_kernels.autograder.judge.records.record import Exercise

@@ -4,5 +4,5 @@
 - `course` reads a course root as nbgrader does; `waiting` says which verdicts its notebooks need;
 - `cluster` has Dask make them, on this machine or on any cluster, with `task` on the workers;
 - `grade` puts these together, and then has nbgrader's autograde run once, which finds the verdicts;
-- `findings` is what a class did, as data; `page` and `figures` show it; `report` writes the files.
+- `class_findings` is what a class did, as data; `page` and `figures` show it; `class_report` writes the files.
 """

@@ -69,7 +69,7 @@ def run_extend(options: argparse.Namespace) -> int:
 
 def run_report(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels report`` and returns its exit status."""
-    from .report import main
+    from .class_report import main
 
     return main(options)
 

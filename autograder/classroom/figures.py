@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ..judge import drawn
-from .findings import Answer, Findings
+from .class_findings import Answer, Findings
 
 BINS = 20
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from ..words import visible
 from . import figures
-from .findings import FAILED, PASSED, UNREACHED, Answer, Findings
+from .class_findings import FAILED, PASSED, UNREACHED, Answer, Findings
 from .nbgrader.export import GRADED, WAITS
 from .nbgrader.grade import duration
 from .similar import LEAST, Pair, Two

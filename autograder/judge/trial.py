@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from ..runner import Args, Call, Runner, dtype_name
+from .case_decoys import decoys
 from .closeness import Expected, expect
-from .decoy import decoys
 from .records.record import Case, Exercise, ordinary
 from .results.flaw import Flaw
 from .settings import Settings

@@ -1,7 +1,7 @@
 """The ground floor: text, usage errors, progress. README.md has the names."""
 
+from .ipython import shell
 from .lazy import lazy_face
-from .notebook import shell
 from .progress import Progress, Terminal, wants_color
 from .quality import Quality
 from .text import is_python, visible

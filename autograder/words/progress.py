@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Any, TextIO
 
-from .notebook import shell
+from .ipython import shell
 
 AFTER, EVERY, LONG = 2.0, 0.5, 20.0  # seconds
 

@@ -11,7 +11,7 @@ os.environ["TORCHDYNAMO_DISABLE"] = "1"
 import torch
 from adapters import ADAPTERS
 from graded_kernels.autograder.gpu.cuda import shimmed
-from graded_kernels.autograder.judge.commands.function import Function
+from graded_kernels.autograder.judge.commands.named_function import Function
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.table import find
 from graded_kernels.autograder.judge.settings import Settings

@@ -9,8 +9,7 @@ import nbformat
 import pytest
 from classroom import copied, place
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.classroom.course import configured
-from graded_kernels.autograder.classroom.findings import (
+from graded_kernels.autograder.classroom.class_findings import (
     FAILED,
     PASSED,
     UNREACHED,
@@ -21,6 +20,7 @@ from graded_kernels.autograder.classroom.findings import (
     findings,
     rows,
 )
+from graded_kernels.autograder.classroom.course import configured
 from graded_kernels.autograder.classroom.nbgrader.export import WAITS
 from graded_kernels.autograder.classroom.nbgrader.pages import REPORT
 from graded_kernels.autograder.classroom.page import class_page

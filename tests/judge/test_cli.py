@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from forked import forked
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.judge.commands import answers
+from graded_kernels.autograder.judge.commands import one_file
 from graded_kernels.autograder.runner import sandbox
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.package import Module
@@ -132,12 +132,12 @@ def test_a_stub_is_told_so_in_two_lines(answer, called):
 def test_the_backend_follows_the_imports(text, imported, backend, says, capsys):
     modules = tuple(Module(f"m{i}", f"m{i}.py", source) for i, source in enumerate(imported))
     answer = Answer("f", (Cell("f.py", text),), modules=modules)
-    assert answers.likely_backend(("torch", "triton"), answer) == backend
+    assert one_file.likely_backend(("torch", "triton"), answer) == backend
     assert says in capsys.readouterr().err
 
 
 def test_an_only_backend_is_taken_in_silence(capsys):
-    assert answers.likely_backend(("torch",), Answer("f", (Cell("f.py", "import triton"),))) == "torch"
+    assert one_file.likely_backend(("torch",), Answer("f", (Cell("f.py", "import triton"),))) == "torch"
     assert not capsys.readouterr().err
 
 

@@ -10,10 +10,10 @@ import tempfile
 import time
 
 import pytest
-from graded_kernels.autograder.judge.side_by_side import table
-from graded_kernels.autograder.judge.side_by_side.job import Job, read
+from graded_kernels.autograder.judge.side_by_side import table_command
 from graded_kernels.autograder.judge.side_by_side.process import Process
-from graded_kernels.autograder.judge.side_by_side.verdict import about, without_report
+from graded_kernels.autograder.judge.side_by_side.table_job import Job, read
+from graded_kernels.autograder.judge.side_by_side.table_line import about, without_report
 from graded_kernels.autograder.words.usage import UsageError
 
 REFERENCE = """
@@ -104,19 +104,19 @@ class Made:
 
 def run(path, output, **options):
     given = {"isolated": False, "scheduler": None, "jobs": 1, "seconds": 60.0}
-    return table.main(argparse.Namespace(table=path, output=output and str(output), **given | options))
+    return table_command.main(argparse.Namespace(table=path, output=output and str(output), **given | options))
 
 
 def test_a_run_makes_what_is_missing(tmp_path, monkeypatch):
     """What is final is not made again, what was cut off in the middle of a line and what timed out is."""
     jobs, output = written(tmp_path / "jobs.jsonl", *(JOB | {"id": n} for n in range(4))), tmp_path / "verdicts.jsonl"
     made = Made(("timeout", "judged"))
-    monkeypatch.setattr(table, "_made", made)
+    monkeypatch.setattr(table_command, "_made", made)
     assert run(jobs, output) == 1 and made.asked == [0, 1, 2, 3]
     whole = output.read_text()
     output.write_text(whole + whole.splitlines()[1][:50])
     again = Made()
-    monkeypatch.setattr(table, "_made", again)
+    monkeypatch.setattr(table_command, "_made", again)
     assert run(jobs, output) == 0 and again.asked == [1, 3]
     assert output.read_text().startswith(whole) and len(lines(output)) == 6
     assert run(jobs, output) == 0 and again.asked == [1, 3]

@@ -14,14 +14,14 @@ import triton
 import triton.language as tl
 from answers import PAIRS, answer
 from graded_kernels.autograder import EXERCISES, Emulator, Report, check
-from graded_kernels.autograder.judge.commands.function import Function
+from graded_kernels.autograder.judge.commands.named_function import Function
 from graded_kernels.autograder.judge.device_and_emulator import combined, emulated
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call import runner
 from graded_kernels.autograder.runner.call.answer import load
-from graded_kernels.autograder.runner.call.arguments import unchanged
 from graded_kernels.autograder.runner.call.device import Device
+from graded_kernels.autograder.runner.call.given import unchanged
 from graded_kernels.autograder.runner.call.machine import Machine
 from graded_kernels.autograder.runner.call.peak_memory import Peak
 from graded_kernels.autograder.runner.sandbox.extracted import answer_of, needed

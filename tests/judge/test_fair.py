@@ -9,9 +9,9 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.runner.call import arguments
+from graded_kernels.autograder.runner.call import given
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.arguments import unchanged
+from graded_kernels.autograder.runner.call.given import unchanged
 from graded_kernels.autograder.runner.call.huge_strides import duplicate, far_apart
 from graded_kernels.autograder.runner.call.runner import InProcess
 from torch.nn import functional as F
@@ -175,7 +175,7 @@ def test_a_row_offset_of_32_bits_is_seen(exercise, isolated, worker):
 
 def test_an_argument_that_is_its_own_copy_is_not_compared(monkeypatch):
     compared, contract = [], EXERCISES["silu_forward"].contract
-    monkeypatch.setattr(arguments, "unchanged", lambda *tensors: compared.append(tensors) or True)
+    monkeypatch.setattr(given, "unchanged", lambda *tensors: compared.append(tensors) or True)
     for copy, times in ((lambda tensor: tensor, 0), (duplicate, 1)):
         outcome = InProcess(lambda x: x + 1, contract, "torch", copy=copy).once((torch.ones(3),))
         assert (outcome.trouble, outcome.mutated, len(compared)) == (None, (), times)

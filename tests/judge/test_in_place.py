@@ -9,7 +9,7 @@ import pytest
 import torch
 from graded_kernels.autograder import Case, CommonMistake, Output, elementwise
 from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.commands.function import Function
+from graded_kernels.autograder.judge.commands.named_function import Function
 from graded_kernels.autograder.judge.device_and_emulator import emulated
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Large, WildBug, Witness

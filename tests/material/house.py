@@ -119,6 +119,18 @@ def past_faces(house: Path) -> list[str]:
     ]
 
 
+def repeated(house: Path) -> dict[str, list[str]]:
+    """The names of modules that stand in several places, with these; but for the words that each product or case has:
+    its commands, what it borrows, and on the shelf the case that a file is about.
+    """
+    places: dict[str, list[str]] = {}
+    for name, path in sources(house).items():
+        *_, word = name.split(".")
+        if product(name) != "exercises" and word not in ("borrowed", "command") and path.name != "__init__.py":
+            places.setdefault(word, []).append(name)
+    return {word: found for word, found in places.items() if len(found) > 1}
+
+
 def circle(graph: dict[str, set[str]]) -> list[str]:
     """The modules of a circle, if there is one. A package and what its ``__init__`` gathers are no circle."""
     plain = {one: {o for o in others if not one.startswith(f"{o}.")} for one, others in graph.items()}
@@ -175,6 +187,7 @@ def table(house: Path = HOUSE) -> Iterator[str]:
         yield f"names imported from {name} by other products: {sum(product(module) == name for module, _ in crossed)}"
     yield f"names that cross a border: {sum(module not in DOOR for module, _ in crossed)}"
     yield f"past a face: {len(past_faces(house))}, upward: {len(upward(house))}, private: {len(private(house))}"
+    yield f"names of modules that occur twice: {len(repeated(house))}"
     for name in SEEN_FROM:
         yield f"modules behind {name}: {len(behind(name, house))}"
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 from answers import FOLDERS, ROOT, regions
-from graded_kernels.autograder.judge.commands import answers as command
+from graded_kernels.autograder.judge.commands import one_file as command
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ...words import Commands, Exit, Quality, UsageError, new_file
-from .answers import keep_stdout, limits_of, record_of, report_on, started, wanted_of
+from .one_file import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
     from ..report.report import Report
@@ -126,7 +126,7 @@ def check_function(options: argparse.Namespace, named: str) -> int:
     """Checks a function in this process. Raises UsageError where ``named`` does not lead to one."""
     record, stdout = record_of(options), keep_stdout()
     from ..settings import Settings
-    from .function import report_on
+    from .named_function import report_on
 
     backend = "triton" if "triton" in record.backends else "torch"
     only = options.only or ["correct"]

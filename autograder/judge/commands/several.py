@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ...words import Exit, UsageError, visible
 from ..make_all import made_here
-from .answers import keep_stdout, limits_of, record_of, report_on, started, wanted_of
+from .one_file import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
     from ...runner import Worker

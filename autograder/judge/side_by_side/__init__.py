@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .code import Code
     from .comparison import compare, inputs, reproduce
     from .errors import CandidateError, CompareError
-    from .make import reproduce_job
+    from .table_process import reproduce_job
 
 __all__ = ["CandidateError", "Code", "CompareError", "compare", "inputs", "reproduce", "reproduce_job"]
 

@@ -15,7 +15,7 @@ from ...runner import (
 )
 from .errors import CandidateError
 from .method import Method, method_of
-from .operators import Operators
+from .operators_called import Operators
 from .reference import Reference
 
 

@@ -5,7 +5,7 @@ import json
 import signal
 
 from ...words import Commands, Exit, Quality, UsageError
-from ..commands.answers import keep_stdout
+from ..commands.one_file import keep_stdout
 
 
 def add_to(commands: Commands) -> None:
@@ -104,7 +104,7 @@ def _many(options: argparse.Namespace) -> int:
     }
     if given := [name for name, value in alone.items() if value]:
         raise UsageError(f"with --table the lines of the table say what is compared and how: leave out {given[0]}")
-    from .table import main as compare_table
+    from .table_command import main as compare_table
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout`, or a cluster's scheduler: as Ctrl-C
     return compare_table(options)

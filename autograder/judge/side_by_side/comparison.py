@@ -20,12 +20,12 @@ from ..trial import arguments as case_arguments
 from .errors import CompareError
 from .example import Example
 from .families import Family, families
-from .isolated import ByFamily
+from .isolated_candidate import ByFamily
 from .lines import JobLines, Lines
 from .method import COMPUTES, KINDS, Kind, Method, worst
 from .pair import Both, How, example_for, pair_of, reference_of
-from .record import SEEDS, Compared, drawn, record_of
 from .reference import Reference
+from .reference_record import SEEDS, Compared, drawn, record_of
 from .sizes import dimensions_of
 
 SECONDS = 10.0  # of processor time, for a few calls of the reference in one family; the example is judged in any case

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...runner import Args, CompareError, made_of, tensors_of
-from ..commands.function import found
+from ..commands.named_function import found
 from .errors import CandidateError
 
 NEW = "ModelNew"

@@ -17,7 +17,7 @@ from .candidate import Candidate, candidate_of
 from .code import Code
 from .errors import CandidateError, CompareError
 from .example import USUAL, Example, example_of
-from .isolated import IsolatedCandidate, isolated_candidate
+from .isolated_candidate import IsolatedCandidate, isolated_candidate
 from .reference import Reference
 from .sides import sides_of
 

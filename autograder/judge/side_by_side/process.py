@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from ...runner import LineServer, ServerEnded
 from ..make_all import UNFIT, NoWorker
-from .job import Job
-from .verdict import about, without_report
+from .table_job import Job
+from .table_line import about, without_report
 
 WALL = 10  # times the limit of processor time by the clock: a busy machine is not the job's fault
 LAST = 300  # characters of what a process said before it ended
@@ -25,7 +25,7 @@ class Process:
         self._folder = tempfile.TemporaryDirectory(prefix="compare-", ignore_cleanup_errors=True)
         own = {"OMP_NUM_THREADS": "1", "TMPDIR": self._folder.name}  # one thread: there is a process for every core
         self._closed = False
-        self._server = LineServer(f"{__package__}.make", os.environ | own, self._said)
+        self._server = LineServer(f"{__package__}.table_process", os.environ | own, self._said)
 
     def __enter__(self) -> Self:
         return self

@@ -25,7 +25,7 @@ from ..borrowed import unwatched
 from .drawing import varied
 from .errors import CompareError
 from .float64 import Widened, in_float64
-from .operators import Operators, contracts
+from .operators_called import Operators, contracts
 
 UPSTREAM_ZEROS = 0.25  # of the elements of an upstream gradient
 

@@ -12,11 +12,11 @@ import torch
 
 from ...gpu import EmulatorError, Finding, ensure_runnable, is_permitted, mode, plain_launches
 from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
-from .arguments import Given, apart, in_tensors
 from .contract import Args, Contract, any_empty, map_tensors, named_tensors
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts, Runner, Unloadable
+from .given import Given, apart, in_tensors
 from .gradient import Unattached
 from .guards import Refused, Watch, WatchFunctions
 from .huge_strides import duplicate

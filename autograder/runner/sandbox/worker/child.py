@@ -15,10 +15,10 @@ import torch
 
 from ....gpu import ADVICE, Finding, KernelLaunch
 from ...call.answer import Answer, AnswerError, AnswerRefused, load, trace
-from ...call.arguments import shares_memory
 from ...call.callee import CompareError, function_of
 from ...call.contract import Contract, Form, as_tuple, tensors_of
 from ...call.function import Function
+from ...call.given import shares_memory
 from ...call.machine import Machine
 from ...call.outcome import Outcome, Trouble
 from ...call.runner import InProcess

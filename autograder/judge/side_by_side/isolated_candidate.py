@@ -32,9 +32,9 @@ from .candidate import shapes
 from .code import Code
 from .errors import CandidateError
 from .method import ANY_NUMBER, Kind, Method, method_of
-from .operators import MOVES
-from .record import record_of
+from .operators_called import MOVES
 from .reference import Reference
+from .reference_record import record_of
 
 Shown = tuple[str, dict[str, int], bool]  # why not, or ""; operators with elements; whether launches contribute
 UNTRIED = Method("unknown", "it is not known how: it does not run on the example")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .job import Job
+from .table_job import Job
 
 TEXT = 2_000  # characters of each of its texts
 

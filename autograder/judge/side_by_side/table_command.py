@@ -15,9 +15,9 @@ from typing import Any, TextIO
 from ...words import Exit, Terminal, UsageError
 from ..make_all import NoWorker, made_by, made_here
 from ..report.phrases import count
-from .job import Job, read
 from .process import Process
-from .verdict import about, is_final, without_report
+from .table_job import Job, read
+from .table_line import about, is_final, without_report
 
 EVERY = 30.0  # seconds between two lines about the progress, where no terminal shows one that changes
 LEFT = "the comparison ended every process that began it"
@@ -75,7 +75,7 @@ def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
         from ..verdicts.scheduler import remote
     except ImportError:
         raise UsageError("--scheduler needs Dask: pip install distributed") from None
-    from .task import made
+    from .table_task import made
 
     if not address.startswith("tls://"):
         print(f"{address} is not encrypted: whoever reaches it can read the jobs and change verdicts.", file=sys.stderr)

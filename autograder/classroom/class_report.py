@@ -10,8 +10,8 @@ from nbgrader.api import MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
 from ..words import Exit
+from .class_findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
 from .course import NoCourse, configured
-from .findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
 from .nbgrader.disk import NotWritten, make_folder, put
 from .nbgrader.export import safe
 from .page import class_page, course_page, similar_page

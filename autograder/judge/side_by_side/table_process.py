@@ -1,6 +1,7 @@
 """Makes the verdict on a job in this process.
 
-``python -m graded_kernels.autograder.judge.side_by_side.make`` takes a job a line and answers with a verdict a line.
+``python -m graded_kernels.autograder.judge.side_by_side.table_process`` takes a job a line and answers with a verdict a
+line.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from typing import Any, TextIO
 
 from ...runner import LineServer, SandboxError, Trouble
 from ...words import UsageError
-from ..commands.answers import keep_stdout
+from ..commands.one_file import keep_stdout
 from ..make_all import UNFIT
 from ..results.causes import Cause
 from ..settings import Settings
@@ -22,12 +23,12 @@ from ..verdicts.make import shared_worker
 from .code import Code
 from .comparison import LIMITS, judged, kinds_of, reproduce
 from .errors import CandidateError, CompareError
-from .job import Job, Side, read
 from .kernelbench import NEW
 from .lines import JobLines
 from .method import KINDS
 from .pair import How
-from .verdict import TEXT, about, without_report
+from .table_job import Job, Side, read
+from .table_line import TEXT, about, without_report
 
 CAUSES = 8  # that a verdict tells of
 

@@ -6,8 +6,8 @@ import json
 import threading
 
 from ..make_all import UNFIT, NoWorker
-from .job import Job
 from .process import Process
+from .table_job import Job
 
 
 def made(job: str, rung: str, seconds: float) -> str:
