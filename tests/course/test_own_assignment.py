@@ -3,6 +3,7 @@ and that can be mended after it was graded.
 """
 
 import json
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -25,17 +26,28 @@ def course(made_course, tmp_path):
 @pytest.fixture
 def record(tmp_path):
     """A record of one's own, with an answer that passes beside it."""
+    return written(tmp_path)
+
+
+def written(folder: Path) -> Path:
     for name, text in written_of(OP, "elementwise", solved=True).items():
-        (tmp_path / name).write_text(text)
-    return tmp_path / f"{OP}_record.py"
+        (folder / name).write_text(text)
+    return folder / f"{OP}_record.py"
+
+
+@pytest.fixture(scope="module")
+def made(made_course, tmp_path_factory) -> Path:
+    """A course with the assignment, released."""
+    folder = tmp_path_factory.mktemp("own")
+    course = copied(made_course, folder)
+    assert new(course, "--record", written(folder), "--exercise", SILU) == 0
+    release(course, [NAME])
+    return course
 
 
 @pytest.fixture
-def released(course, record):
-    """A course with the assignment, released."""
-    assert new(course, "--record", record, "--exercise", SILU) == 0
-    release(course, [NAME])
-    return course
+def released(made, tmp_path):
+    return copied(made, tmp_path)
 
 
 def new(course, *arguments, name: str = NAME) -> int:

@@ -15,7 +15,7 @@ from graded_kernels.autograder.judge.side_by_side import (
     compare,
     reproduce,
 )
-from graded_kernels.autograder.runner.sandbox import Limits, Worker, probe
+from graded_kernels.autograder.runner.sandbox import Limits, probe
 
 pytestmark = pytest.mark.skipif(probe().rung in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
 
@@ -32,12 +32,6 @@ def softmax(x):
 
 def draw(*shape):
     return torch.randn(shape, generator=torch.Generator().manual_seed(1))
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as worker:
-        yield worker
 
 
 def isolated(worker, candidate, reference=softmax, arguments=None, **options):

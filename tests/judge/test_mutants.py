@@ -213,7 +213,7 @@ SILU = "def silu_forward(x):\n    {}\n    return (x.double() * torch.sigmoid(x.d
     ],
 )
 def test_the_first_failure_is_found_within_limits(runner, monkeypatch, line, found):
-    monkeypatch.setattr(runner, "SECONDS", 2)
+    monkeypatch.setattr(runner, "SECONDS", 1)
     mutant = sys.modules["mutation"].Mutant("statements", 2, "", line, SILU.format(line))
     candidate = runner.Candidate("silu_forward", "torch", mutant, ("silu_forward",))
     child, pipe = runner.start(candidate, 0)
