@@ -226,6 +226,18 @@ def truth(value: tl.tensor) -> bool:
     )
 
 
+def with_constant_stride(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Triton's `make_tensor_descriptor`, whose last stride has to be the constant 1: an argument that is 1 is one."""
+
+    def made(base: Any, shape: Any, strides: Any, *rest: Any, **named: Any) -> Any:
+        last = strides[-1] if len(strides) else None
+        if isinstance(last, tl.tensor) and (last.handle.data == 1).all():
+            strides = [*strides[:-1], 1]
+        return make(base, shape, strides, *rest, **named)
+
+    return made
+
+
 def index(value: tl.tensor) -> int:
     """`range` and indexing ask for a scalar's value. (Triton 3.6 asks numpy, which refuses since 2.4.)"""
     return int(interpreter.interpreter_builder.decide(value.handle.data))

@@ -179,6 +179,7 @@ class Patches:
         self._set(semantic, "lockstep_branch", lockstep.Branch)
         self._set(semantic, "refuse", refuse)
         self._set(semantic, "unused", dialect.unused)
+        self._set(semantic, "make_tensor_descriptor", dialect.with_constant_stride(semantic.make_tensor_descriptor))
         self._set(semantic, "dot_scaled", scaled.formats_as_constants(semantic.dot_scaled))
         self._set(interpreter.FunctionRewriter, "ast_transformer", dialect.StrictTransformer())
         original, emulator = interpreter.InterpretedFunction.rewrite, self.emulator

@@ -41,6 +41,22 @@ def tensor_descriptors_made_in_the_kernel():
 
 
 @triton.jit
+def strided_descriptor_kernel(x_ptr, out_ptr, rows, columns, row, column, R: tl.constexpr, C: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, [rows, columns], [row, column], [R, C])
+    y = tl.make_tensor_descriptor(out_ptr, [rows, columns], [row, column], [R, C])
+    r, c = tl.program_id(0) * R, tl.program_id(1) * C
+    y.store([r, c], x.load([r, c]) * 3)
+
+
+def tensor_descriptors_with_strides_as_arguments():
+    """The last of them is 1, which Triton takes for a constant."""
+    x = randn(20, 48)
+    out = torch.empty_like(x)
+    strided_descriptor_kernel[(3, 3)](x, out, *x.shape, *x.stride(), R=8, C=16)
+    return out, x * 3
+
+
+@triton.jit
 def host_descriptor_kernel(x, y, R: tl.constexpr, C: tl.constexpr):
     r, c = tl.program_id(0) * R, tl.program_id(1) * C
     y.store([r, c], x.load([r, c]) * 2)
@@ -102,6 +118,7 @@ def pointers_chosen_lane_by_lane():
 
 PROGRAMS = [
     tensor_descriptors_made_in_the_kernel,
+    tensor_descriptors_with_strides_as_arguments,
     tensor_descriptors_from_the_host,
     gather_rows_with_a_masked_index,
     a_tuple_of_tensors,
