@@ -11,6 +11,7 @@ import re
 import sys
 from pathlib import Path
 
+from .. import autograder
 from ..autograder.judge.commands.new import FAMILIES, TEMPLATES, function_name, written_of
 from ..autograder.words import UsageError
 from .build import ROOT
@@ -100,8 +101,14 @@ def record_text(family: str) -> str:
 
 
 def relative_imports(names: set[str]) -> str:
-    """The import of what `autograder` offers, from the judge's face, for a module among the records."""
-    return f"from ..judge import {', '.join(sorted(names, key=lambda name: (name.islower(), name)))}\n"
+    """The imports of what `autograder` offers, for a module among the records: families of cases stand on the shelf
+    beside it, all else is the judge's.
+    """
+    shelf, found = f"{autograder.__name__}.exercises.", dict[str, list[str]]()
+    for name in sorted(names, key=lambda name: (name.islower(), name)):
+        home = getattr(autograder, name).__module__
+        found.setdefault(f".{home.removeprefix(shelf)}" if home.startswith(shelf) else "..judge", []).append(name)
+    return "".join(f"from {module} import {', '.join(found[module])}\n" for module in sorted(found))
 
 
 def stub_text(template: str, record: str, family: str) -> str:
