@@ -567,7 +567,7 @@ def test_pytorch_is_right_beside_itself(name):
 @pytest.mark.parametrize(
     ("reference", "candidate", "arguments", "says"),
     [
-        (softmax, careful, None, "give example arguments"),
+        (softmax, careful, None, "arguments="),
         (softmax, careful, 3, "should be a tensor or a tuple"),
         (softmax, careful, (3,), "no tensor among the arguments"),
         (softmax, careful, lambda a, b, c: draw(3, 4), "of nothing, of a seed, or of a seed and a size"),

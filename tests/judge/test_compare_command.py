@@ -129,7 +129,7 @@ def test_kernelbench(folder):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("reference:softmax", "mine:softmax"), "give example arguments"),
+        (("reference:softmax", "mine:softmax"), "--arguments FILE.py:NAME"),
         (("reference:softmax", "mine:softmaks", "--like", "silu"), "has no function softmaks; it has softmax"),
         (("reference:softmax", "mine:softmax", "--like", "sillu"), "no exercise sillu"),
         (("problem", "solution", "--like", "silu"), "those of get_inputs"),

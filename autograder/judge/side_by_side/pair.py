@@ -94,7 +94,8 @@ def example_for(arguments: Any, like: str | None) -> Example:
     """The example that is given, or the first case of an exercise. Raises CompareError."""
     if (arguments is None) == (like is None):
         raise CompareError(
-            "give example arguments, or like= and the name of an exercise that takes the same: one of the two"
+            "give an example, in one of two ways: --arguments FILE.py:NAME (in Python arguments=), a tensor, a tuple "
+            "or a function that returns them; or --like (like=) and the name of an exercise that takes the same"
         )
     if like is None:
         return example_of(arguments)
