@@ -367,6 +367,30 @@ def test_an_assertion_is_a_finding_and_an_unknown_instruction_is_not_judged():
     assert found["not-emulated"]["level"] == "unable"
 
 
+EXECUTED = """
+@triton.jit
+def executed(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    for k in range(tl.program_id(0) + 1):
+        if k % 2 == 0 and n > 0:
+            tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+"""
+
+
+@pytest.mark.parametrize(("size", "kinds"), [(100, []), (90, ["out-of-bounds"])])
+def test_a_kernel_made_by_exec_runs_without_lines(size, kinds):
+    space = {"triton": triton, "tl": tl}
+    exec(EXECUTED, space)
+    x, y = randn(size), torch.empty(100)
+    found, events = found_in(lambda: (space["executed"][(2,)](x, y, 100, BLOCK=64), y.sum()))
+    assert [*found] == kinds
+    if not kinds:
+        assert y.equal(2 * x)
+        (told,) = [event["skipped"] for event in events if "skipped" in event]
+        assert (told["what"], told["kernel"]) == ("compiler", "executed")
+        assert "without source text" in told["why"]
+
+
 @triton.jit
 def turned(x, y, N: tl.constexpr):
     i = tl.arange(0, N)

@@ -95,7 +95,8 @@ class Compiled:
 
     def __init__(self, kernel: Any, args: tuple[Any, ...], options: dict[str, Any]):
         self._kernel, self._options, warps = kernel, options, options.get("num_warps", 4)
-        defaults = {one.name: one.default for one in kernel.params if one.default is not inspect.Parameter.empty}
+        parameters = inspect.signature(kernel.fn).parameters.values()
+        defaults = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
         self.given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **options}
         shared = 4 * _WARP * warps
         self.metadata = SimpleNamespace(shared=shared, num_warps=warps, name=kernel.__name__)

@@ -8,6 +8,7 @@ times over. An answer is rewritten anew in each of its processes, where that too
 
 import ast
 import inspect
+import linecache
 import textwrap
 import types
 from collections.abc import Callable
@@ -29,8 +30,11 @@ Mark = Callable[[types.FunctionType, ast.Module], ast.Module]
 
 def rewritten(rewriter: Any, mark: Mark | None = None) -> types.FunctionType:
     """The function that runs in place of the rewriter's. It stands for Triton's `FunctionRewriter.rewrite_ast`. mark:
-    is given the tree first, as `coverage.mark`.
+    is given the tree first, as `coverage.mark`; a function without source, which has no tree, then runs as it is, as in
+    Triton's interpreter.
     """
+    if mark and not has_source(rewriter.fn):
+        return cast(types.FunctionType, rewriter.fn)
     tree = syntax(rewriter.fn)
     names = {} if rewriter.fn.__code__.co_filename.startswith(_TRITON) else names_of(tree)
     strict = rewriter.ast_transformer.visit(mark(rewriter.fn, tree) if mark else tree)
@@ -39,6 +43,8 @@ def rewritten(rewriter: Any, mark: Mark | None = None) -> types.FunctionType:
 
 def early_returns(fn: types.FunctionType) -> tuple[int, ...]:
     """The lines of a kernel at which a program may end before the last line is reached."""
+    if not has_source(fn):
+        return ()
     (definition,) = syntax(fn).body
     inner = (node for node in ast.walk(definition) if isinstance(node, ast.Return))
     return tuple(sorted(node.lineno for node in inner if node is not cast(ast.FunctionDef, definition).body[-1]))
@@ -84,17 +90,19 @@ def _names(code: types.CodeType) -> set[str]:
 
 
 def _source(fn: types.FunctionType) -> tuple[list[str], int]:
-    """Lines, and the number of the first one. Refuses a function without source, as the compiler does; the interpreter
-    would run it unchanged.
-    """
-    try:
-        return inspect.getsourcelines(fn)
-    except (OSError, TypeError):
+    """Lines, and the number of the first one. Refuses a function without source, as the compiler does."""
+    if not has_source(fn):
         text = (
             f"Triton compiles a kernel from its source, and finds none for `{fn.__name__}`: write it in a "
             "file or a notebook cell, not in a string."
         )
-        raise EmulatorError(Finding("unsupported", text, fn.__name__)) from None
+        raise EmulatorError(Finding("unsupported", text, fn.__name__))
+    return inspect.getsourcelines(fn)
+
+
+def has_source(fn: types.FunctionType) -> bool:
+    """Whether a function's text is known: that of one which was made by `exec` is not."""
+    return bool(linecache.getlines(inspect.unwrap(fn).__code__.co_filename))
 
 
 def _strip(arguments: ast.arguments) -> None:

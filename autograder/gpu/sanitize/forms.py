@@ -7,6 +7,7 @@ from typing import Any
 from ..compiler import KernelLaunch
 from ..compiler.launches import plain_launches
 from ..emulator import Argument, Launch
+from ..emulator.rewrite import has_source
 
 
 class Forms:
@@ -33,10 +34,12 @@ class Forms:
 
 def described(launch: Launch) -> KernelLaunch | str:
     """A launch for the compiler, or a sentence that says why it cannot be described."""
+    if not has_source(launch.kernel):
+        return "it was made without source text, so that nothing is known of its lines"
     try:
         (found,) = plain_launches([launch])
-    except OSError:  # a function of a module without source
-        return "there is no source text"
+    except OSError:  # of a function that it calls
+        return "it calls a function without source text"
     return found
 
 
