@@ -87,8 +87,9 @@ def write(page: Path, notebook: dict) -> None:
         page.write_text(text, encoding="utf-8")
 
 
+ADDRESS = f"git+https://github.com/{REPOSITORY}" if REPOSITORY else "./graded-kernels  # a clone"
 INSTALL = f"""# Run this first: it installs the course where a service such as Colab runs this notebook.
-%pip install --quiet git+https://github.com/{REPOSITORY}"""
+%pip install --quiet {ADDRESS}"""
 
 
 def doors(name: str) -> str:
@@ -106,7 +107,7 @@ def tables(app, name: str, source: list[str]) -> None:
     if name == "index":
         rows = [row for row in (ROOT / "README.md").read_text(encoding="utf-8").split("\n") if row.startswith("|")]
         table = re.sub(r"course/chapters/(\w+)\.md", r"chapters/\1.ipynb", "\n".join(rows))
-        source[0] = source[0].replace("THE CHAPTERS", table)
+        source[0] = source[0].replace("THE CHAPTERS", table).replace("THE ADDRESS", ADDRESS)
     if name == "words":
         entries = (f"({slug(word)})=\n**{word}**: {meaning}" for word, meaning in words.glossary(ROOT).items())
         source[0] = source[0].replace("THE WORDS", "\n\n".join(entries))

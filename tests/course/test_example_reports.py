@@ -1,6 +1,7 @@
 """What a chapter's page of the book ends with: a report that failed, and one that passed."""
 
 import ast
+import re
 import runpy
 
 import pytest
@@ -34,3 +35,13 @@ def report(source: str):
     namespace = {"check": check, "torch": torch}
     exec(compile(ast.Module(before, []), "<cell>", "exec"), namespace)
     return eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
+
+
+def test_the_cell_on_the_books_front_page_names_the_bug(capsys):
+    page = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    cell = re.search(r"```python\n%pip install --quiet THE ADDRESS\n(.*?)```", page, re.DOTALL)[1]
+    *lines, last = cell.rstrip().splitlines()
+    exec("\n".join([*lines, f"print({last})"]), {})
+    printed = capsys.readouterr().out
+    assert "silu_backward (torch): not passed" in printed
+    assert "This is what candle 0.4.1-0.5.0 computed" in printed
