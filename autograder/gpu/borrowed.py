@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from torch.utils._python_dispatch import TorchDispatchMode
 
-__all__ = ["INTERPRETER", "NAMES", "TorchDispatchMode"]
+__all__ = ["INTERPRETER", "NAMES", "UNDOCUMENTED", "TorchDispatchMode"]
 
 
 class Borrowed(NamedTuple):
@@ -93,6 +93,23 @@ NAMES = {
     "tree_map_only": Borrowed("torch.utils._pytree:tree_map_only", "CUDA graphs on a simulated GPU"),
     "pin_memory": Borrowed("torch.utils.data._utils:pin_memory", "a DataLoader with pin_memory=True"),
     "pin_memory_loop": Borrowed("torch.utils.data._utils.pin_memory:_pin_memory_loop", "the same"),
+}
+
+# Modules of Triton that its documentation leaves out, by what rests on them: the emulator stands in the interpreter's
+# place. `runner` asks them for launches and targets, too.
+UNDOCUMENTED = {
+    "triton.runtime.interpreter": "the emulator; that a PyTorch answer launches no kernel; plans of isolated answers",
+    "triton.runtime.jit": "kernels on a simulated and on a watched GPU; a launch as data",
+    "triton.runtime.autotuner": "each configuration of an autotuned kernel",
+    "triton.compiler": _COMPILER,
+    "triton.compiler.code_generator": "what the emulator refuses because the compiler does",
+    "triton.backends.compiler": _COMPILER,
+    "triton.backends.amd.compiler": _COMPILER,
+    "triton.backends.nvidia.compiler": _COMPILER,
+    "triton.language.semantic": "operations of the language in the emulator",
+    "triton.language.target_info": "a kernel that asks for its GPU",
+    "triton.tools.tensor_descriptor": "tensor descriptors in the emulator",
+    "triton.knobs": _COMPILER,
 }
 # What the emulator replaces or calls in Triton's interpreter, by where it is.
 INTERPRETER = {

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from graded_kernels.autograder.gpu import borrowed
 
 HOUSE = Path(borrowed.__file__).parents[1]
 SOURCES = sorted({*Path(borrowed.__file__).parent.rglob("*.py")} - {Path(borrowed.__file__)})
+DOCUMENTED = re.compile(r"triton(\.language(\.extra\..*)?|\.testing)?")  # modules of Triton
 PYTHONS = {"_asdict", "_exit", "_fields", "_replace", "_getframe"}  # documented by Python
 
 
@@ -18,8 +20,14 @@ def is_private(name: str) -> bool:
     return any(part.startswith("_") and not part.startswith("__") for part in name.split("."))
 
 
+def is_pythons(name: str) -> bool:
+    """Whether it is of a module of Python's that is documented."""
+    module = name.split(".")[0]
+    return module in sys.stdlib_module_names and not is_private(module)
+
+
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and full name of what a module imports that is neither the house's nor Python's."""
+    """Line and full name of what a module imports that is not the house's."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -40,8 +48,7 @@ def private_names(sources: list[Path]) -> list[str]:
     ours = PYTHONS.union(*map(defined, trees.values()))
     found = []
     for path, tree in trees.items():
-        of_libraries = (one for one in imported(tree) if one[1].split(".")[0] not in sys.stdlib_module_names)
-        names = [(line, name) for line, name in of_libraries if is_private(name)]
+        names = [(line, name) for line, name in imported(tree) if is_private(name) and not is_pythons(name)]
         attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
         names += [(one.lineno, one.attr) for one in attributes if is_private(one.attr) and one.attr not in ours]
         found += [f"{path.name}:{line}: {name}" for line, name in names]
@@ -64,12 +71,40 @@ def test_no_other_module_of_a_product_uses_a_private_name(product):
         ("import torch\ntorch._C.anything()", "_C"),
         ("def taken(tensor): return tensor._version", "_version"),
         ("import numpy._core", "numpy._core"),
+        ("import _ctypes", "_ctypes"),
     ],
 )
 def test_a_private_name_is_seen(tmp_path, text, name):
     (path := tmp_path / "module.py").write_text(f"def _mine(): pass\nmine = _mine\n{text}\n")
     (said,) = private_names([path])
     assert said.endswith(f": {name}")
+
+
+def is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # its parent is no package
+        return False
+
+
+def modules_of_triton(sources: list[Path]) -> set[str]:
+    """Those that the sources import, or import from."""
+    found = set()
+    texts = (path.read_text(encoding="utf-8") for path in sources)
+    for text in (text for text in texts if re.search(r"^ *(from|import) triton\.", text, re.MULTILINE)):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith("triton"):
+                whole = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= {name if is_module(name) else str(node.module) for name in whole}
+    return {name for name in found if name.split(".")[0] == "triton"}
+
+
+def test_what_triton_does_not_document_is_listed_and_there():
+    used = {name for name in modules_of_triton(sorted(HOUSE.rglob("*.py"))) if not is_private(name)}
+    assert {name for name in used if not DOCUMENTED.fullmatch(name)} == borrowed.UNDOCUMENTED.keys()
+    assert all(map(is_module, borrowed.UNDOCUMENTED))
 
 
 def test_every_borrowed_name_is_there_and_needed():

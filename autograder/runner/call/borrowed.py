@@ -1,4 +1,4 @@
-"""Private names of PyTorch on which the running of an answer rests: here, and nowhere else in `runner`.
+"""Private names of PyTorch and Python on which the running of an answer rests: here, and nowhere else in `runner`.
 
 Seen in PyTorch 2.13. Each function says what does not work where its name is gone.
 """
@@ -66,3 +66,17 @@ def has_kernel(operator: str, key: str) -> bool:
     """
     known = torch._C._dispatch_has_kernel(operator)
     return known and torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
+
+
+def c_functions() -> ModuleType:
+    """What `ctypes` calls functions of C by: a worker ends that."""
+    import _ctypes
+
+    return _ctypes
+
+
+def loader() -> ModuleType:
+    """What loads a module in machine code: the same."""
+    import _imp
+
+    return _imp

@@ -5,8 +5,6 @@ dispatcher.
 that inherit from it, now or later.
 """
 
-import _ctypes
-import _imp
 import ctypes
 import functools
 import gc
@@ -14,6 +12,7 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from typing import Any
 
+from ...call.borrowed import c_functions, loader
 from .blocked_operators import holders
 
 _CALL = object.__sizeof__(object()) + 14 * ctypes.sizeof(ctypes.c_void_p)  # of `tp_call` in an object that is a type
@@ -23,23 +22,24 @@ _loading: list[tuple[dict[str, Any], str]] = []
 
 def prepare() -> None:
     """Once, before processes are forked that call `end`: it takes looks at all objects."""
-    _loading.extend(holders(_imp, ["create_dynamic"]))
-    for holder, name in holders(_ctypes, ("call_function", "call_cdeclfunction")):
+    _loading.extend(holders(loader(), ["create_dynamic"]))
+    for holder, name in holders(c_functions(), ("call_function", "call_cdeclfunction")):
         del holder[name]
 
 
 @functools.cache
 def end() -> None:
     """Ends calls of C functions. Raises RuntimeError where a C function can still be called."""
-    methods: dict[str, Any] = gc.get_referents(_ctypes.CFuncPtr.__dict__)[0]
+    pointer: Any = c_functions().CFuncPtr
+    methods: dict[str, Any] = gc.get_referents(pointer.__dict__)[0]
     del methods["__call__"]
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(_ctypes.CFuncPtr))
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(pointer))
     ctypes.CDLL.__init__ = _refuse  # type: ignore[method-assign]
-    for kind in _kinds(_ctypes.CFuncPtr):
+    for kind in _kinds(pointer):
         ctypes.c_void_p.from_address(id(kind) + _CALL).value = None
     for holder, name in _loading:
         holder[name] = _refuse_module
-    if hasattr(_ctypes, "call_function") or callable(ctypes.pythonapi.Py_GetVersion):
+    if hasattr(c_functions(), "call_function") or callable(ctypes.pythonapi.Py_GetVersion):
         raise RuntimeError("functions of C libraries can still be called")
 
 
