@@ -8,6 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from both_ways import assert_same
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.gpu.emulator.libdevice import call
 from triton.language.extra import libdevice
@@ -321,3 +322,29 @@ def test_a_function_called_as_a_method_is_the_function(name):
         methods_kernel[(1,)](x, y, NAME=name, BLOCK=8)
     assert y.eq(0).all()
     assert not hasattr(tl.tensor.exp, "func")  # Triton's own method is back
+
+
+@triton.jit
+def registers_kernel(y_ptr, BLOCK: tl.constexpr):
+    before = tl.extra.cuda.globaltimer()
+    i = tl.arange(0, tl.extra.cuda.num_threads())
+    at = y_ptr + tl.program_id(0) * 4
+    tl.store(at, tl.sum(i * 0 + 1))
+    tl.store(at + 1, tl.extra.cuda.num_warps())
+    tl.store(at + 2, (tl.extra.cuda.globaltimer() >= before).to(tl.int64))
+    tl.store(at + 3, (tl.extra.cuda.smid() >= 0).to(tl.int64) * BLOCK)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_special_registers(warps):
+    """Threads and warps are constants of the launch."""
+
+    def program():
+        y = torch.zeros(3, 4, dtype=torch.int64)
+        registers_kernel[(3,)](y, BLOCK=16, **({} if warps == 4 else {"num_warps": warps}))
+        return y
+
+    with Emulator() as emulator:
+        assert program().tolist() == [[32 * warps, warps, 1, 16]] * 3
+    assert emulator.findings == ()
+    assert assert_same(program) == []

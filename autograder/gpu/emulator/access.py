@@ -50,6 +50,7 @@ class Access:
         self._order = Order()
         self.keeps = False  # whether ``kept`` is wanted
         self.ordered = False  # whether its programs may wait for each other
+        self.warps = 4  # of a program
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1
         self.start(0)

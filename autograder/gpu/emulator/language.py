@@ -19,7 +19,7 @@ from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import interpreter
 
 from ..borrowed import patch_lang_core, patch_lang_tensor
-from . import claims, counters, dialect, elementwise
+from . import claims, counters, dialect, elementwise, registers
 
 _ABSENT = object()
 
@@ -87,6 +87,8 @@ def changes() -> list[Change]:
             scope.set_attr(any_libdevice, name, function)
     for name in ("gdc_wait", "gdc_launch_dependents"):
         scope.set_attr(cuda, name, _already_waited)
+    for name, read in registers.FUNCTIONS.items():
+        scope.set_attr(cuda, name, read)
     _known[:] = scope.taken_back()
     return _known
 

@@ -261,6 +261,7 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
             **{name: copies.get(name, options[name]) for name in options},
         )
     access = emulator.begin(record)
+    access.warps = options.get("num_warps", access.warps)
     arguments = Arguments(access, emulator.names)
     with DisableTorchFunction():
         ready = {
