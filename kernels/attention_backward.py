@@ -11,17 +11,17 @@ no atomics, so the same bits every time. Dao et al. 2022, arXiv:2205.14135, algo
 
 import torch
 
-from .attention import blocks, key_length, rows_of, scores, sees
+from .attention import blocks, key_length, keys_seen, rows_of, scores, sees
 from .language import tl, triton
 
 # %% attention_backward
 
 
 @triton.jit
-def p_and_ds(seen, s, dp, lse, delta):
-    """p and ds of one tile, 0 where a query does not see a key."""
-    p = tl.where(seen, tl.exp(s - lse), 0.0)
-    return p, tl.where(seen, p * (dp - delta), 0.0)
+def p_and_ds(s, dp, lse, delta):
+    """p and ds of one tile, from scores and lse in base 2."""
+    p = tl.exp2(s - lse)
+    return p, p * (dp - delta)
 
 
 @triton.jit
@@ -33,31 +33,60 @@ def attention_dq_kernel(
     """Program (i, b · H + h) does block i of the queries of head h: δ, then dq."""
     pair = tl.program_id(1).to(tl.int64)
     head, batch = pair % H, pair // H
-    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    first = tl.program_id(0) * BLOCK_M
+    rows = first + tl.arange(0, BLOCK_M)
     length = key_length(lengths_ptr, batch, N)
-    q = rows_of(q_ptr + batch * q_b + head * q_h, rows, q_m, q_d, M, D, BLOCK_D)
-    g = rows_of(do_ptr + batch * g_b + head * g_h, rows, g_m, g_d, M, D, BLOCK_D)
-    o = rows_of(o_ptr + pair * M * D, rows, D, 1, M, D, BLOCK_D)
+    q = rows_of(q_ptr + batch * q_b + head * q_h, rows, q_m, q_d, M, D, BLOCK_D, True)
+    g = rows_of(do_ptr + batch * g_b + head * g_h, rows, g_m, g_d, M, D, BLOCK_D, True)
+    o = rows_of(o_ptr + pair * M * D, rows, D, 1, M, D, BLOCK_D, True)
     delta = tl.sum(g.to(tl.float32) * o.to(tl.float32), 1)
     tl.store(delta_ptr + pair * M + rows, delta, mask=rows < M)
-    lse = tl.load(lse_ptr + pair * M + rows, mask=rows < M, other=0.0)
+    lse = tl.load(lse_ptr + pair * M + rows, mask=rows < M, other=0.0) * 1.4426950408889634
     g = g.to(q.dtype)
     k_ptr += batch * k_b + head // GROUP * k_h
     v_ptr += batch * v_b + head // GROUP * v_h
     dq = tl.zeros((BLOCK_M, BLOCK_D), tl.float32)
-    end = length
-    if CAUSAL:  # the block's last query sees the most
-        end = tl.minimum(length, (tl.program_id(0) + 1) * BLOCK_M + length - M)
-    for start in range(0, end, BLOCK_N):
+    base = scale * 1.4426950408889634
+    whole, end = keys_seen(first, M, length, CAUSAL, BLOCK_M, BLOCK_N)
+    for start in range(0, whole, BLOCK_N):
         keys = start + tl.arange(0, BLOCK_N)
-        k = rows_of(k_ptr, keys, k_n, k_d, length, D, BLOCK_D)
-        v = rows_of(v_ptr, keys, v_n, v_d, length, D, BLOCK_D)
-        seen, s, dp = sees(rows, keys, M, length, CAUSAL), scores(q, k, scale), scores(g, v, 1.0)
-        _, ds = p_and_ds(seen, s, dp, lse[:, None], delta[:, None])
+        k = rows_of(k_ptr, keys, k_n, k_d, length, D, BLOCK_D, False)
+        v = rows_of(v_ptr, keys, v_n, v_d, length, D, BLOCK_D, False)
+        _, ds = p_and_ds(scores(q, k) * base, scores(g, v), lse[:, None], delta[:, None])
+        dq = tl.dot(ds.to(k.dtype), k, dq, input_precision="ieee")
+    for start in range(whole, end, BLOCK_N):
+        keys = start + tl.arange(0, BLOCK_N)
+        k = rows_of(k_ptr, keys, k_n, k_d, length, D, BLOCK_D, True)
+        v = rows_of(v_ptr, keys, v_n, v_d, length, D, BLOCK_D, True)
+        _, ds = p_and_ds(scores(q, k) * base, scores(g, v), lse[:, None], delta[:, None])
+        ds = tl.where(sees(rows, keys, M, length, CAUSAL), ds, 0.0)
         dq = tl.dot(ds.to(k.dtype), k, dq, input_precision="ieee")
     cols = tl.arange(0, BLOCK_D)
     at = (pair * M + rows.to(tl.int64)[:, None]) * D + cols[None, :]
     tl.store(dq_ptr + at, (dq * scale).to(dq_ptr.dtype.element_ty), mask=(rows < M)[:, None] & (cols < D)[None, :])
+
+
+@triton.jit
+def add_queries(
+    dk, dv, k, v, rows, q_ptr, do_ptr, lse_ptr, delta_ptr, base, M, D, q_m, q_d, g_m, g_d,
+    keys, length, CAUSAL: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    """dk and dv with one more block of queries, of which, if CAUSAL, some do not see some of the keys.
+
+    Keys times queries, as the last two products take them: to transpose p and ds takes registers. A query past the end
+    has q and do 0, and adds nothing.
+    """
+    q = rows_of(q_ptr, rows, q_m, q_d, M, D, BLOCK_D, True)
+    g = rows_of(do_ptr, rows, g_m, g_d, M, D, BLOCK_D, True).to(q.dtype)
+    lse = tl.load(lse_ptr + rows, mask=rows < M, other=0.0) * 1.4426950408889634
+    delta = tl.load(delta_ptr + rows, mask=rows < M, other=0.0)
+    p, ds = p_and_ds(scores(k, q) * base, scores(v, g), lse[None, :], delta[None, :])
+    if CAUSAL:
+        seen = tl.trans(sees(rows, keys, M, length, CAUSAL))
+        p, ds = tl.where(seen, p, 0.0), tl.where(seen, ds, 0.0)
+    dv = tl.dot(p.to(g.dtype), g, dv, input_precision="ieee")
+    dk = tl.dot(ds.to(q.dtype), q, dk, input_precision="ieee")
+    return dk, dv
 
 
 @triton.jit
@@ -72,33 +101,42 @@ def attention_dk_dv_kernel(
     first = tl.program_id(0) * BLOCK_N
     keys = first + tl.arange(0, BLOCK_N)
     length = key_length(lengths_ptr, batch, N)
-    k = rows_of(k_ptr + batch * k_b + head // GROUP * k_h, keys, k_n, k_d, length, D, BLOCK_D)
-    v = rows_of(v_ptr + batch * v_b + head // GROUP * v_h, keys, v_n, v_d, length, D, BLOCK_D)
+    k = rows_of(k_ptr + batch * k_b + head // GROUP * k_h, keys, k_n, k_d, length, D, BLOCK_D, True)
+    v = rows_of(v_ptr + batch * v_b + head // GROUP * v_h, keys, v_n, v_d, length, D, BLOCK_D, True)
     q_ptr += batch * q_b + head * q_h
     do_ptr += batch * g_b + head * g_h
+    lse_ptr += pair * M
+    delta_ptr += pair * M
+    base = scale * 1.4426950408889634
     dk = tl.zeros((BLOCK_N, BLOCK_D), tl.float32)
     dv = tl.zeros((BLOCK_N, BLOCK_D), tl.float32)
-    begin = 0
-    if CAUSAL:  # the first query that sees the block's first key
-        begin = tl.maximum(first - (length - M), 0) // BLOCK_M * BLOCK_M
     end = tl.where(first < length, M, 0)
+    begin = 0
+    if CAUSAL:  # from the first query that sees the block's first key, to the first that sees its last
+        part = tl.maximum(first - (length - M), 0) // BLOCK_M * BLOCK_M
+        begin = tl.maximum(first + BLOCK_N + BLOCK_M - 2 - (length - M), 0) // BLOCK_M * BLOCK_M
+        for start in range(part, tl.minimum(begin, end), BLOCK_M):
+            dk, dv = add_queries(
+                dk, dv, k, v, start + tl.arange(0, BLOCK_M), q_ptr, do_ptr, lse_ptr, delta_ptr, base, M, D,
+                q_m, q_d, g_m, g_d, keys, length, True, BLOCK_D,
+            )  # fmt: skip
     for start in range(begin, end, BLOCK_M):
-        rows = start + tl.arange(0, BLOCK_M)
-        q = rows_of(q_ptr, rows, q_m, q_d, M, D, BLOCK_D)
-        g = rows_of(do_ptr, rows, g_m, g_d, M, D, BLOCK_D).to(q.dtype)
-        lse = tl.load(lse_ptr + pair * M + rows, mask=rows < M, other=0.0)
-        delta = tl.load(delta_ptr + pair * M + rows, mask=rows < M, other=0.0)
-        # Keys times queries, as the products below take them: to transpose p and ds takes registers.
-        seen, s, dp = tl.trans(sees(rows, keys, M, length, CAUSAL)), scores(k, q, scale), scores(v, g, 1.0)
-        p, ds = p_and_ds(seen, s, dp, lse[None, :], delta[None, :])
-        dv = tl.dot(p.to(g.dtype), g, dv, input_precision="ieee")
-        dk = tl.dot(ds.to(q.dtype), q, dk, input_precision="ieee")
+        dk, dv = add_queries(
+            dk, dv, k, v, start + tl.arange(0, BLOCK_M), q_ptr, do_ptr, lse_ptr, delta_ptr, base, M, D,
+            q_m, q_d, g_m, g_d, keys, length, False, BLOCK_D,
+        )  # fmt: skip
     cols = tl.arange(0, BLOCK_D)
     at = (pair * N + keys.to(tl.int64)[:, None]) * D + cols[None, :]
     mask = (keys < N)[:, None] & (cols < D)[None, :]
     own = (keys < length)[:, None]  # 0 · NaN is NaN: padding is written, not computed
     tl.store(dk_ptr + at, tl.where(own, dk * scale, 0.0).to(dk_ptr.dtype.element_ty), mask=mask)
     tl.store(dv_ptr + at, tl.where(own, dv, 0.0).to(dv_ptr.dtype.element_ty), mask=mask)
+
+
+def blocks_of_keys(q, k):
+    """(BLOCK_M, BLOCK_N) for dk and dv, of which a program keeps a sum for each of its keys: more keys than queries."""
+    queries, keys, width, _ = blocks(q, k)
+    return min(keys, 32 if width > 64 else 64), queries
 
 
 def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
@@ -110,16 +148,18 @@ def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scal
     o, lse = o.contiguous(), lse.contiguous()
     key_lengths = None if key_lengths is None else key_lengths.contiguous()
     scale = D**-0.5 if scale is None else scale
-    block_m, block_n, block_d, warps = blocks(q, k)
+    block_m, block_n, block_d, _ = blocks(q, k)
     strides = (*do.stride(), *q.stride(), *k.stride(), *v.stride())
-    tiles = dict(BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=block_d, num_warps=warps)
-    how = dict(GROUP=H // max(k.shape[1], 1), CAUSAL=causal, **tiles)
+    how = dict(GROUP=H // max(k.shape[1], 1), CAUSAL=causal, BLOCK_D=block_d, num_warps=8)
     if delta.numel():
         attention_dq_kernel[(triton.cdiv(M, block_m), B * H)](
-            do, q, k, v, o, key_lengths, lse, delta, dq, scale, H, M, N, D, *strides, **how
-        )
+            do, q, k, v, o, key_lengths, lse, delta, dq, scale, H, M, N, D, *strides,
+            BLOCK_M=block_m, BLOCK_N=block_n, **how,
+        )  # fmt: skip
+    block_m, block_n = blocks_of_keys(q, k)
     if dk.numel():
         attention_dk_dv_kernel[(triton.cdiv(N, block_n), B * H)](
-            do, q, k, v, key_lengths, lse, delta, dk, dv, scale, H, M, N, D, *strides, **how
-        )
+            do, q, k, v, key_lengths, lse, delta, dk, dv, scale, H, M, N, D, *strides,
+            BLOCK_M=block_m, BLOCK_N=block_n, **how,
+        )  # fmt: skip
     return dq, dk, dv

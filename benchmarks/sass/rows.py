@@ -93,6 +93,10 @@ def products() -> Iterator[Row]:
             arguments = tensors(*[(1, 4, 4096, d)] * 3, more=(None, causal))
             function = "attention.attention_forward"
             yield Row(name, "ours", function, arguments, scores, 4 * d * scores, half)
+            shape, rows = (1, 4, 4096, d), (1, 4, 4096)
+            arguments = tensors(*[shape] * 5, float32=(rows,), more=(None, causal))
+            function, name = "attention_backward.attention_backward", name.replace("forward", "backward")
+            yield Row(name, "ours", function, arguments, scores, 0, half)
     sizes = (4096, 4096)
     yield Row("matmul, 4,096", "ours", "matmul.matmul", tensors(sizes, sizes), 4096**2, 2 * 4096**3, half)
 

@@ -11,8 +11,10 @@ LOAD = re.compile(r"tt\.load .*: tensor<([\dx]+)x!tt\.ptr<[a-z]*?(\d+)")
 CONSTANT = re.compile(r"(%[\w.]+) = arith\.constant (-?\d+) : i\d+")
 PROGRAM = re.compile(r"(%[\w.]+) = tt\.get_program_id ([xyz])")
 CAST = re.compile(r"(%[\w.]+) = arith\.(?:extsi|trunci) (%[\w.]+)")
-ARITHMETIC = re.compile(r"(%[\w.]+) = arith\.(\w+) (%[\w.]+), (%[\w.]+)")
+ARITHMETIC = re.compile(r"(%[\w.]+) = arith\.(\w+|cmpi slt,) (%[\w.]+), (%[\w.]+)")
+SELECT = re.compile(r"(%[\w.]+) = arith\.select (%[\w.]+), (%[\w.]+), (%[\w.]+)")
 OPERATIONS = {
+    "cmpi slt,": lambda a, b: int(a < b),
     "addi": lambda a, b: a + b,
     "subi": lambda a, b: a - b,
     "muli": lambda a, b: a * b,
@@ -62,6 +64,9 @@ def _follow(line: str, numbers: dict[str, int | None], middle: dict[str, int]) -
         numbers[match[1]] = middle[match[2]]
     elif match := CAST.search(line):
         numbers[match[1]] = numbers.get(match[2])
+    elif match := SELECT.search(line):
+        chosen = numbers.get(match[2])
+        numbers[match[1]] = None if chosen is None else numbers.get(match[3] if chosen else match[4])
     elif match := ARITHMETIC.search(line):
         operation, pair = OPERATIONS.get(match[2]), (numbers.get(match[3]), numbers.get(match[4]))
         numbers[match[1]] = operation(*pair) if operation and None not in pair else None

@@ -13,7 +13,7 @@ from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Cell
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH, y_ptr.dtype.element_ty)\n"
-CAUSAL = "    if CAUSAL:  # the block's last query sees the most\n"
+LAST = "    empty = total == 0.0  # no key: o is 0 and lse -inf\n"
 PLAIN = Cell("plain", "PLAIN = 1.0\n")
 BRANCHES = {  # exercise, a line of our answer, what comes before it, and what the report says of the launch
     "gelu, tanh": ("gelu_forward", GELU, "if TANH:\n        t = t * PLAIN", "TANH=True"),
@@ -24,7 +24,7 @@ BRANCHES = {  # exercise, a line of our answer, what comes before it, and what t
         "if x_ptr.dtype.element_ty == tl.bfloat16:\n        t = t * PLAIN",
         "x_ptr: *bf16, y_ptr: *bf16",
     ),
-    "attention": ("attention_forward", CAUSAL, "if CAUSAL:\n        scale = scale * PLAIN", "CAUSAL=True"),
+    "attention": ("attention_forward", LAST, "if CAUSAL:\n        acc = acc * PLAIN", "CAUSAL=True"),
 }
 LAUNCH = "gelu_forward_kernel[(triton.cdiv(x.numel(), BLOCK),)](x, y, x.numel(), TANH=tanh, BLOCK=BLOCK"
 
