@@ -23,6 +23,14 @@ from house import (
 )
 
 MOST = {"gpu": 44, "runner": 59, "judge": 41, "classroom": 0, "words": 12}  # names that others import from each
+BEHIND = {  # modules that stand behind one, as far as the faces of other products
+    "judge.case_verdict": 27,
+    "judge.verdicts.make": 51,
+    "judge.side_by_side.comparison": 65,
+    "runner.sandbox.proof": 18,
+    "gpu.sanitize.sanitizer": 76,
+    "classroom.nbgrader.grade": 18,
+}
 # Names of modules that stand in several places, until one of each is renamed.
 TWICE = set("buffers builder child coverage forms grade language launch memory points probe reduction replay".split())
 TWICE |= {"report", "threads", "watch"}
@@ -51,6 +59,11 @@ def test_borders_are_crossed_through_faces():
 def test_a_face_has_few_names(name):
     found = {alias for module, alias in crossings(HOUSE) if module == name}
     assert len(found) <= MOST[name]
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_few_modules_stand_behind_one(name):
+    assert len(behind(name)) <= BEHIND[name]
 
 
 @pytest.mark.parametrize("name", ["gpu", "runner", "judge", "words"])

@@ -21,6 +21,18 @@ class Forms:
         """Begins a part in which each form is new once."""
         self._seen.clear()
 
+    def event(self, launch: Launch) -> dict[str, Any] | None:
+        """The event of a `Sanitizer` that has the compiler asked about a launch of a new form, or says why not."""
+        form, code = self.new(launch), launch.kernel.__code__
+        if isinstance(form, KernelLaunch):
+            return {"form": {"launch": asdict(form), "file": code.co_filename, "line": code.co_firstlineno}}
+        return {"skipped": {"what": "compiler", "kernel": launch.name, "why": form}} if form else None
+
+    def at(self, launch: Launch) -> dict[str, Any]:
+        """What a finding at this launch has of it: ``{"form": ...}``, nothing where it cannot be described."""
+        form = described(launch)
+        return {"form": asdict(form)} if isinstance(form, KernelLaunch) else {}
+
     def new(self, launch: Launch) -> KernelLaunch | str | None:
         """The description of a launch, or a sentence that says why there is none; None where its form is not new."""
         form = launch.kernel, repr([*map(_type, launch.arguments), launch.options])
@@ -41,12 +53,6 @@ def described(launch: Launch) -> KernelLaunch | str:
     except OSError:  # of a function that it calls
         return "it calls a function without source text"
     return found
-
-
-def event(form: KernelLaunch, launch: Launch) -> dict[str, Any]:
-    """The event of a `Sanitizer` that has the compiler asked about a form."""
-    code = launch.kernel.__code__
-    return {"form": {"launch": asdict(form), "file": code.co_filename, "line": code.co_firstlineno}}
 
 
 def _type(argument: Argument) -> tuple[object, ...]:

@@ -3,17 +3,14 @@
 import re
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import torch
 
-from ..compiler import KernelLaunch
 from ..cuda import graphs
 from ..emulator import OF_MEMORY, Emulator, EmulatorError, Finding, Launch, Observer
 from ..emulator.findings import here
 from ..emulator.observer import Call, Ended
-from . import forms
 from .buffers import as_tensor, is_buffer
 from .generated import Line, by_helion, by_inductor
 from .left_state import LeftState
@@ -23,6 +20,19 @@ from .rules import RULES
 
 Judges = Callable[[types.FunctionType, list[Any]], bool]
 _Key = tuple[str | int, ...]  # what makes two findings the same one: kind, kernel, file, line and tensor
+
+
+class LaunchForms(Protocol):
+    """The forms in which kernels are launched, for the compiler (`forms.Forms`)."""
+
+    def begin(self) -> None:
+        """Begins a part in which each form is new once."""
+
+    def event(self, launch: Launch) -> dict[str, Any] | None:
+        """The event about a launch of a new form."""
+
+    def at(self, launch: Launch) -> dict[str, Any]:
+        """What a finding at this launch has of it."""
 
 
 class Sanitizer(Observer):
@@ -37,7 +47,8 @@ class Sanitizer(Observer):
     launch; values are JSON's.
     judges: whether a kernel, given with the arguments of a launch, is to be judged; None: all are. What is found of
     others is emitted as ``{"set aside": kernel}``. known: whether a finding, as it is emitted, fails nothing. A launch
-    goes on behind accesses out of bounds that are known, or not judged.
+    goes on behind accesses out of bounds that are known, or not judged. forms: describes launches for the compiler;
+    without it nothing is asked.
 
     Masked-off lanes without ``other`` hold 0, as they do there. Whether a result depends on them is found by running
     the launch again with other values (`masked_loads`).
@@ -52,6 +63,7 @@ class Sanitizer(Observer):
         emit: Callable[[dict[str, Any]], None] = lambda event: None,
         judges: Judges | None = None,
         known: Callable[[dict[str, Any]], bool] | None = None,
+        forms: LaunchForms | None = None,
     ):
         self.emit, self._chosen, self.known = emit, judges, known
         self.emulator = Emulator(fill=0.0, observer=self)
@@ -63,7 +75,7 @@ class Sanitizer(Observer):
         self._function: Any = None  # the kernel launched last
         self._judging = True  # whether the launch under way is judged
         self._judged: dict[str, bool] = {}  # whether a kernel of this name is
-        self._forms = forms.Forms()
+        self._forms = forms
         self._masked_loads = MaskedLoads(self.emulator, self.say, self._untried)
         self._left_state = LeftState(self.emulator, self.say)
 
@@ -71,7 +83,8 @@ class Sanitizer(Observer):
         """Begins the next part, such as a test: what is found from now on is reported as if it were new."""
         self._reported.clear()
         self._seen.clear()
-        self._forms.begin()
+        if self._forms:
+            self._forms.begin()
         self.emulator.forget_findings()
 
     def launch_asked(self, call: Call) -> Call:
@@ -113,11 +126,8 @@ class Sanitizer(Observer):
             self.emulator.unwrite(ended.access)
 
     def _ask_compiler(self, launch: Launch) -> None:
-        form = self._forms.new(launch)
-        if isinstance(form, KernelLaunch):
-            self.emit(forms.event(form, launch))
-        elif form:
-            self.emit({"skipped": {"what": "compiler", "kernel": launch.name, "why": form}})
+        if self._forms and (event := self._forms.event(launch)):
+            self.emit(event)
 
     def reached(self, functions: list[dict[str, Any]]) -> None:
         """Emits what a launch reached, but of generated kernels."""
@@ -206,11 +216,10 @@ class Sanitizer(Observer):
 
     def _form(self, finding: Finding) -> dict[str, Any]:
         """The launch at which the emulator failed, for the compiler: ``{"form": ...}``, nothing where there is none."""
-        if finding.kind == "kernel-error":
+        if finding.kind == "kernel-error" and self._forms:
             for launch in self.emulator.launches[-1:]:
-                form = forms.described(launch)
-                if launch.name == finding.kernel and isinstance(form, KernelLaunch):
-                    return {"form": asdict(form)}
+                if launch.name == finding.kernel:
+                    return self._forms.at(launch)
         return {}
 
     def say(self, finding: Finding) -> None:

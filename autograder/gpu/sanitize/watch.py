@@ -14,6 +14,7 @@ from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError
 from .changed import Changed
 from .exports import watched_exports
+from .forms import Forms
 from .sanitizer import Sanitizer
 from .uninitialised import UninitialisedMemory
 
@@ -44,7 +45,7 @@ def watched(
     which one, a key of `DEVICES`. since: the revision in git since which a kernel has to have changed to be judged.
     known: as `Sanitizer` has it.
     """
-    sanitizer = Sanitizer(emit, Changed(since) if since else None, known)
+    sanitizer = Sanitizer(emit, Changed(since) if since else None, known, Forms())
     watch = Watch(sanitizer)
     with sanitizer.emulator, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer))
