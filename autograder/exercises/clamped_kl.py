@@ -45,8 +45,8 @@ AFTER = WildBug(
     function=wild.clamped_kl_after,
     seen_by="r from 3 to 10,000",
     story=(
-        "The clamp comes after exp. At r = 100 the value is 10 and looks right; backward multiplies the clamp's 0 by "
-        "e^100, which is infinite in float32: NaN."
+        "What limits the value, a clamp there and as well a where, comes after exp. At r = 100 the value is 10 and "
+        "looks right; backward multiplies its 0 by e^100, which is infinite in float32: NaN."
     ),
 )
 TEN = CommonMistake(

@@ -137,22 +137,24 @@ def near(expected: Expected, outputs: Args) -> float:
 class Wrong(NamedTuple):
     """An output that may be wrong: what tells one bug from another.
 
-    mask: of the wrong elements. error, allowed: in ulp.
+    mask: of the wrong elements. error, allowed: in ulp, of which ``sizes`` is one.
     """
 
     actual: torch.Tensor
     mask: torch.Tensor
     error: torch.Tensor
     allowed: torch.Tensor
+    sizes: torch.Tensor
 
 
 def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: Args) -> list[Wrong]:
     """What is wrong with each output of an answer. Raises ValueError where one could not be compared."""
     found = []
-    for actual, comparison, allowed in zip(outputs, comparisons, expected.allowed, strict=True):
+    rows = zip(outputs, comparisons, expected.allowed, expected.sizes, strict=True)
+    for actual, comparison, allowed, sizes in rows:
         if comparison.wrong is None or comparison.error is None:
             raise ValueError(comparison.complaint)
-        found.append(Wrong(actual, comparison.wrong, comparison.error, allowed))
+        found.append(Wrong(actual, comparison.wrong, comparison.error, allowed, sizes))
     return found
 
 

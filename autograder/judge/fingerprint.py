@@ -1,11 +1,13 @@
 """Whose bug is this? The report names the library that was wrong in the same way as the answer."""
 
+from dataclasses import dataclass, replace
+
 import torch
 
 from ..runner import Args, map_tensors
 from .closeness import Wrong
 from .records.record import Bug, Exercise
-from .ulp import ulp_error
+from .ulp import PRECISION, ulp_error, ulp_size
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
 GROSS, BEYOND = 64.0, 4.0  # ulp, and times what is allowed: an error below either may be mere rounding, which no two
@@ -14,11 +16,40 @@ HALVED = {torch.float16: 1024.0, torch.bfloat16: 128.0}  # and so may, where a p
 # below half of the value
 CLOSE, NEAR = 4.0, 1 / 16  # an answer shares a bug's value within 4 ulp, or within a sixteenth of its error,
 LIKE = 1 / 4  # and never where it is hardly nearer to the bug's value than to the right one
+FEWEST, BITS = 4.0, 40.0  # what tells a bug from chance: distinct numbers that it shares, or the digits of these
 
+_UNATTACHED = "Unattached"  # the error of a result that has no gradient
 
-# The arguments of a failing call, and what was wrong: its outputs, or the name of the error that the answer raised.
+# What was wrong with a failing call: its outputs, or the name of the error that the answer raised.
 Evidence = list[Wrong] | str
-Failing = tuple[Args, Evidence]
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A failing call: its case, the arguments, and what was wrong."""
+
+    case: str
+    args: Args
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What a bug makes of a failing call. wrong: how many elements the answer, or the bug grossly, has wrong. same: on
+    how many of them both agree. every: whether on all of them but those that are off by no more than the largest result
+    is rounded. distinct: how many numbers these are, of which one that is not finite counts as
+    `FEWEST`. bits: the digits that they share.
+    """
+
+    wrong: int
+    same: int
+    every: bool
+    distinct: float = FEWEST
+    bits: float = 0.0
+
+    @property
+    def share(self) -> float:
+        return self.same / self.wrong if self.wrong else 0.0
 
 
 def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[str]) -> Bug | None:
@@ -28,37 +59,46 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
     failures: the failing calls.
     A bug explains a call where it gives the same values on the wrong elements, computed in the dtype of the inputs as
     it shipped, or in float32; or where it raises the same error, which is not enough where values are wrong, too. An
-    error that is not the bug's says nothing about it. Where some values are grossly wrong, only those are looked at.
+    error that is not the bug's says nothing about it. Where some values are grossly wrong, only those are looked at. In
+    the case that was made to see the bug the answer repeats it in every element, and all calls together show that by
+    more than chance (`FEWEST`, `BITS`).
     """
     failures = _telling(failures)
     likely = {}
     for bug in exercise.wild:
         if bug.seen_by not in failing:
             continue
-        values = [_share(exercise, bug, *one) for one in failures if not isinstance(one[1], str)]
-        errors = [_share(exercise, bug, *one) for one in failures if isinstance(one[1], str)]
-        told = [share for share in values or errors if share is not None]  # many bugs raise one error in many cases
-        every = [share for share in values + errors if share is not None]
-        if told and min(every) >= EACH and sum(told) >= SHARED * len(told):
-            likely[bug] = sum(every)
+        pairs = [(one, _shared(exercise, bug, one)) for one in failures]
+        values = [shared for one, shared in pairs if shared and not isinstance(one.evidence, str)]
+        every = [shared for _, shared in pairs if shared]
+        told = values or every  # many bugs raise one error in many cases
+        seen = all(shared.every for one, shared in pairs if shared and one.case == bug.seen_by)
+        if not (told and seen and min(one.share for one in every) >= EACH):
+            continue
+        enough = sum(one.distinct for one in told) >= FEWEST or sum(one.bits for one in told) >= BITS
+        if enough and sum(one.share for one in told) >= SHARED * len(told):
+            likely[bug] = sum(one.share for one in every)
     return max(likely, key=lambda bug: likely[bug], default=None)
 
 
 def _telling(failures: list[Failing]) -> list[Failing]:
     """The calls with gross errors, reduced to these; every call as it is, where no error is gross."""
     gross: list[Failing] = []
-    for args, evidence in failures:
-        if isinstance(evidence, str):
-            gross.append((args, evidence))
+    for one in failures:
+        if isinstance(one.evidence, str):
+            gross.append(one)
             continue
-        reduced = [Wrong(one.actual, _gross(one), one.error, one.allowed) for one in evidence]
-        if any(one.mask.any() for one in reduced):
-            gross.append((args, reduced))
+        reduced = [output._replace(mask=output.mask & _gross(output, output.error)) for output in one.evidence]
+        if any(output.mask.any() for output in reduced):
+            gross.append(replace(one, evidence=reduced))
     return gross or failures
 
 
-def _gross(one: Wrong) -> torch.Tensor:
-    return one.mask & (one.error > HALVED.get(one.actual.dtype, GROSS)) & ~(one.error <= BEYOND * one.allowed)
+def _gross(one: Wrong, error: torch.Tensor) -> torch.Tensor:
+    """Whether no rounding explains an error, in ulp."""
+    if not one.actual.dtype.is_floating_point:
+        return error > one.allowed
+    return (error > HALVED.get(one.actual.dtype, GROSS)) & ~(error <= BEYOND * one.allowed)
 
 
 def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.Tensor, ...]]:
@@ -69,25 +109,51 @@ def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.T
     return [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
 
 
-def _share(exercise: Exercise, bug: Bug, args: Args, evidence: Evidence) -> float | None:
-    """The share of the wrong elements on which the bug computes the same, in whichever precision fits better. Among
-    them are those where the bug gives a NaN or an infinity and the answer is right: it has another bug.
-
-    1 where both raise the same error; None where the answer's error is one that the bug does not raise.
+def _shared(exercise: Exercise, bug: Bug, failing: Failing) -> _Shared | None:
+    """What the bug makes of a call, in whichever precision fits better; None where the answer's error is one that the
+    bug does not raise. A result that is not attached is another bug's where this one has a gradient.
     """
+    evidence = failing.evidence
     try:
-        computed = wild_outputs(exercise, bug, args)
+        computed = wild_outputs(exercise, bug, failing.args)
     except Exception as raised:
-        return float(evidence == type(raised).__name__)
+        alike = evidence == type(raised).__name__
+        return _Shared(1, int(alike), alike)
     if isinstance(evidence, str):
-        return None
-    best = 0.0
-    for theirs in computed:
-        wrong = same = 0
-        for (actual, mask, error, allowed), their in zip(evidence, theirs, strict=True):
-            apart = ulp_error(actual, their, actual.dtype)
-            close = ((apart <= CLOSE) | (apart <= NEAR * error)) & (apart <= LIKE * error) & apart.isfinite()
-            theirs_alone = (error <= allowed) & apart.isinf()
-            wrong, same = wrong + int((mask | theirs_alone).sum()), same + int((mask & close).sum())
-        best = max(best, same / wrong if wrong else 0.0)
-    return best
+        return _Shared(1, 0, False) if evidence == _UNATTACHED else None
+    return max((_compared(evidence, theirs) for theirs in computed), key=lambda one: one.share)
+
+
+def _compared(evidence: list[Wrong], theirs: Args) -> _Shared:
+    """The wrong elements of a call, among them those where the bug is grossly wrong and the answer right, beside what
+    the bug computes.
+    """
+    wrong, same, every, distinct, bits = 0, 0, True, 0.0, 0.0
+    for one, their in zip(evidence, theirs, strict=True):
+        apart = ulp_error(one.actual, their, one.actual.dtype)
+        off = ((one.actual.double() - their.double()).abs() / one.sizes).where(apart.isfinite() & (apart > 0), apart)
+        close = ((apart <= CLOSE) | (off <= NEAR * one.error)) & (off <= LIKE * one.error) & apart.isfinite()
+        alone = (one.error <= one.allowed) & (apart.isinf() | _gross(one, off) & ~_small(one, off))
+        shared = one.mask & close
+        wrong, same = wrong + int((one.mask | alone).sum()), same + int(shared.sum())
+        every &= not bool((one.mask & ~_small(one, one.error) & ~close | alone).any())
+        finite = shared & one.actual.isfinite()
+        numbers, place = one.actual[finite].unique(return_inverse=True)
+        distinct += len(numbers) + FEWEST * bool((shared & ~finite).any())
+        most = torch.zeros(len(numbers), dtype=torch.float64)
+        bits += float(most.scatter_reduce(0, place, _digits(one, off)[finite], "amax").sum())
+    return _Shared(wrong, same, every, distinct, bits)
+
+
+def _small(one: Wrong, error: torch.Tensor) -> torch.Tensor:
+    """Whether an error, in ulp, is no more than `CLOSE` ulp of the largest right result."""
+    dtype = one.actual.dtype
+    if not dtype.is_floating_point:
+        return torch.zeros_like(one.mask)
+    told = one.sizes[one.sizes < ulp_size(torch.tensor(torch.inf), dtype)]  # of what is not NaN or infinity
+    return error * one.sizes <= CLOSE * (told.max() if told.numel() else 0.0)
+
+
+def _digits(one: Wrong, off: torch.Tensor) -> torch.Tensor:
+    """How many binary digits of its error an element shares."""
+    return (one.error / off.clamp(min=0.5)).clamp(min=1).log2().clamp(max=PRECISION.get(one.actual.dtype, 24))

@@ -14,7 +14,7 @@ from ..words import Quality
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_traffic
-from .fingerprint import fingerprint
+from .fingerprint import Failing, fingerprint
 from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from .redaction import redacted
 from .results.case_result import CaseResult
@@ -198,7 +198,8 @@ def _bug(record: Exercise, found: _Found) -> Bug | None:
     """Whose bug it is. Distinctions are left out: there an answer may fail by rounding alone, and no bug explains
     rounding.
     """
-    telling = [(j.args, j.evidence) for j in found.judged if j.evidence and not j.result.bonus]
+    judged = [j for j in found.judged if not j.result.bonus]
+    telling = [Failing(j.result.name, j.args, j.evidence) for j in judged if j.evidence]
     return fingerprint(record, telling, frozenset(c.name for c in found.cases if c.status in ("fail", "error")))
 
 

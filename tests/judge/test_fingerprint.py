@@ -10,6 +10,8 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Case, Tolerance, WildBug
 from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.solutions.cross_entropy import token_mean
+from graded_kernels.solutions.policy_loss import ratio_and_end
 
 ULP, NAN = 2.0**-23, math.nan
 
@@ -55,19 +57,20 @@ def test_an_answer_that_is_right_where_a_bug_is_infinite_has_another_bug():
 
 
 def is_named(bug, *answers, dtype=torch.float32, floor=0.0):
-    """Whether answers to calls with ten ones, whose right result is ten ones to within an ulp and ``floor``, are those
-    of a bug that gives ``bug`` everywhere. answers: the results of each call, as pairs of a value and how often it
-    comes.
+    """Whether answers to calls with ten powers of 2, whose right results these are to within an ulp and ``floor`` times
+    them, are those of a bug that gives ``bug`` times each. answers: the results of each call in the same units, as
+    pairs of a value and how often it comes.
     """
-    results = iter([torch.tensor([value for value, times in one for _ in range(times)]).to(dtype) for one in answers])
-    ones = torch.ones(10, dtype=dtype)
+    powers = 2.0 ** torch.arange(10)
+    values = [torch.tensor([value for value, times in one for _ in range(times)]) for one in answers]
+    results, ones = iter([(value * powers).to(dtype) for value in values]), powers.to(dtype)
     record = replace(
         EXERCISES["silu_forward"],
         oracle=lambda x: x,
         peer=None,
-        tolerance=Tolerance(1.0, 1.0, "", floor=lambda x: (floor,)),
+        tolerance=Tolerance(1.0, 1.0, "", floor=lambda x: (floor * x,)),
         cases=tuple(Case(f"case {n}", lambda generator: (ones,), "") for n in range(len(answers))),
-        wild=(WildBug("them", "thread", lambda x: torch.full_like(x, bug), "case 0", "story"),),
+        wild=(WildBug("them", "thread", lambda x: bug * x, "case 0", "story"),),
     )
     return judge(record, Unwatched(lambda x: next(results)), Settings("torch")).fingerprint is not None
 
@@ -83,7 +86,8 @@ def test_a_small_error_is_shared_within_4_ulp_and_a_quarter_of_it(bug, ulp, name
 
 
 @pytest.mark.parametrize(
-    "shares, named", [([9], True), ([8], False), ([10, 8], True), ([10] * 6 + [5], True), ([10] * 6 + [4], False)]
+    "shares, named",
+    [([10], True), ([9], False), ([9, 10], False), ([10, 8], True), ([10] * 6 + [5], True), ([10] * 6 + [4], False)],
 )
 def test_a_bug_explains_nine_tenths_of_the_wrong_elements_and_half_of_those_of_each_call(shares, named):
     assert is_named(2.0, *([(2.0, share), (5.0, 10 - share)] for share in shares)) is named
@@ -106,7 +110,7 @@ def test_beside_gross_errors_what_may_be_rounding_does_not_hide_the_bug(value, h
 
 
 def test_a_result_that_is_right_but_should_be_an_error_says_nothing_of_a_bug():
-    bug, ones = 1 + 12 * ULP, torch.ones(10)
+    bug, ones = 1 + 12 * ULP, 2.0 ** torch.arange(10)
     results = iter([bug * ones, ones])
     record = replace(
         EXERCISES["silu_forward"],
@@ -120,3 +124,85 @@ def test_a_result_that_is_right_but_should_be_an_error_says_nothing_of_a_bug():
         wild=(WildBug("them", "thread", lambda x: bug * x, "one", "story"),),
     )
     assert judge(record, Unwatched(lambda x: next(results)), Settings("torch")).fingerprint
+
+
+def silu_slope_in_half(dy, x):
+    s = torch.sigmoid(x)
+    return dy * s * (1 + x * (1 - s))
+
+
+def at_least_one_token(logp, old, advantage, mask, count=None, clip=0.2):
+    items = mask.sum() if count is None else count
+    ratio, A, end, beyond = ratio_and_end(logp, old, advantage, mask, clip)
+    return -(torch.where(beyond, end, ratio) * A).where(mask, 0).sum() / max(items, 1)
+
+
+def std_above_a_threshold(rewards, eps=1e-6):
+    if not rewards.numel():
+        return torch.empty(rewards.shape)
+    scored, r = ~rewards.isnan(), rewards.float()
+    n = scored.sum(1, keepdim=True)
+    d = (r - r.where(scored, 0).sum(1, keepdim=True) / n).where(scored, 0)
+    std = (d.square().sum(1, keepdim=True) / (n - 1)).sqrt()
+    return (d / (std + eps)).where(std > 1e-6, 0)
+
+
+def epsilons_in_the_noise(logits, u):
+    return (logits.float() - torch.log(-torch.log(u.float() + 1e-10) + 1e-10)).argmax(-1)
+
+
+def detached_mean(loss, labels, ignore_index=-100, num_items=None):
+    return token_mean(loss.detach(), labels, ignore_index, num_items)
+
+
+def unguarded_merge(o_a, lse_a, o_b, lse_b):
+    top = torch.maximum(lse_a, lse_b)
+    a, b = (lse_a - top).exp().unsqueeze(-1), (lse_b - top).exp().unsqueeze(-1)
+    return ((a * o_a.float() + b * o_b.float()) / (a + b)).to(o_a.dtype), top + (a + b).squeeze(-1).log()
+
+
+def guarded_maximum(x, mask):
+    if not x.numel():
+        return torch.empty_like(x)
+    scores = x.float().masked_fill(~mask, -torch.inf)
+    top = scores.amax(1, keepdim=True)
+    p = (scores - top.masked_fill(top == -torch.inf, 0)).exp()
+    return (p / p.sum(1, keepdim=True)).masked_fill(~mask, 0).to(x.dtype)
+
+
+UNLIKE = {
+    "silu_backward": silu_slope_in_half,  # candle's since 0.7.0, of which a roundings' pattern has something
+    "policy_loss_forward": at_least_one_token,  # count or mask.sum()
+    "group_advantage": std_above_a_threshold,  # OpenRLHF's
+    "gumbel_argmax": epsilons_in_the_noise,  # sglang's
+    "token_mean": detached_mean,  # a constant where no token counts
+    "merge_attention": unguarded_merge,  # nothing subtracted
+    "masked_softmax_forward": guarded_maximum,  # -inf - -inf
+}
+
+
+@pytest.mark.parametrize(
+    ("seed", "exercise"),
+    [pytest.param(s, one, marks=[pytest.mark.exhaustive] * bool(s)) for s in range(12) for one in UNLIKE],
+)
+def test_what_resembles_a_bug_and_is_another_is_not_named(exercise, seed):
+    report = check(exercise, UNLIKE[exercise], backend="torch", seed=seed)
+    assert not report.passed
+    assert report.source == ""
+
+
+@pytest.mark.parametrize(("times", "digits", "named"), [(1, 0, False), (4, 0, True), (1, 12, False), (2, 0, True)])
+def test_a_bug_is_named_by_four_numbers_or_as_many_digits_as_chance_does_not_give(times, digits, named):
+    """One number shares 24 digits at most; here it shares so many but the last few."""
+    off = 2.0 + torch.arange(times)
+    expected = torch.ones(times)
+    record = replace(
+        EXERCISES["silu_forward"],
+        oracle=lambda x: torch.ones_like(x),
+        peer=None,
+        tolerance=Tolerance(1.0, 1.0, ""),
+        cases=(Case("case", lambda generator: (expected,), ""),),
+        wild=(WildBug("them", "thread", lambda x: off, "case", "story"),),
+    )
+    given = off * (1 + 2.0 ** (digits - 24) * bool(digits))
+    assert (judge(record, Unwatched(lambda x: given), Settings("torch")).fingerprint is not None) is named
