@@ -27,7 +27,7 @@ from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
 
 
 class Answers:
-    """A cluster of no process: what it makes is said by ``found``."""
+    """A stand-in for a cluster, without a process: what it makes is said by ``found``."""
 
     threads, dashboard = 1, None
 
