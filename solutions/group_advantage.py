@@ -32,5 +32,7 @@ def group_advantage(rewards, eps=1e-6):
 
 # %% advantage_witness
 def advantage_witness():
-    """(rewards,): a finite matrix (P, G) on which NeMo-RL's guarded leave-one-out advantage exceeds 100."""
+    """(rewards,): a finite matrix (P, G) on which NeMo-RL's guarded leave-one-out advantage exceeds 100, by rounding:
+    without any, its formula gives another number.
+    """
     return (torch.tensor([[0.95, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35]]),)

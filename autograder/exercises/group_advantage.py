@@ -248,6 +248,26 @@ group_advantage = Exercise(
     about=("8 equal rewards", "7 equal rewards", "some unscored", "some unscored, the others equal", "few scored"),
 )
 
+
+def leave_one_out(rewards: Tensor, eps: float = 1e-6) -> Tensor:
+    """(r - mean) / (std + eps) of the others' mean and std, and r - mean where the others are equal."""
+    n = rewards.shape[1] - 1
+    d = rewards - rewards.amin(1, keepdim=True)
+    mean = (d.sum(1, keepdim=True) - d) / n
+    std = (((d * d).sum(1, keepdim=True) - d * d) / n - mean * mean).clamp(min=0).sqrt()
+    low, high = rewards.sort(1).values[:, :2], rewards.sort(1).values[:, -2:]
+    smallest = torch.where(rewards == low[:, :1], low[:, 1:], low[:, :1])
+    largest = torch.where(rewards == high[:, 1:], high[:, :1], high[:, 1:])
+    return torch.where(largest > smallest, (d - mean) / (std + eps), d - mean)
+
+
+def witness_floor(rewards: Tensor, eps: float = 1e-6) -> Floors:
+    """An advantage above 100, and not the one that the leave-one-out formula gives without rounding."""
+    right = advantages(rewards, eps)
+    apart = 1.01 * (leave_one_out(rewards, eps) - right).abs()
+    return floors(torch.maximum((100 - right.abs()).clamp(min=0), apart))
+
+
 advantage_witness = Witness(
     name="advantage_witness",
     summary="(rewards,) on which the leave-one-out advantage behind the guard std > 0 exceeds 100",
@@ -256,8 +276,8 @@ advantage_witness = Witness(
         tolerance=Tolerance(
             1,
             0,
-            "No advantage in a group of G exceeds √G; a witness shows one above 100.",
-            lambda rewards, eps=1e-6: floors((100 - advantages(rewards, eps).abs()).clamp(min=0)),
+            "No advantage in a group of G exceeds √G; a witness shows one above 100 that is due to rounding.",
+            witness_floor,
         ),
     ),
     bug=GUARDED,

@@ -192,3 +192,17 @@ def test_an_input_that_is_no_witness_is_told_how_far_off_it_is():
         r"is off by [\d.e-]+ at most on this input; on a witness it is off by more than",
         message(torch.tensor([1e-3, 0.01])),
     )
+
+
+@pytest.mark.parametrize(
+    ("rewards", "shown"),
+    [
+        ([0.95, *[0.35] * 7], True),
+        ([*[0.35] * 7, 0.4], True),
+        ([1000.0, 1.0, 2.0, 3.0], False),  # NeMo-RL's 998 is what its formula gives
+        ([0.5, 0.25, 0.25, 0.25], False),  # these squares do not round
+    ],
+)
+def test_an_outlier_convicts_no_advantage(rewards, shown):
+    report = check("advantage_witness", lambda: (torch.tensor([rewards]),))
+    assert report.passed is shown, report.cases[2].message
