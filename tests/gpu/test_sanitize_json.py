@@ -64,6 +64,13 @@ def test_a_run_is_described_to_its_last_field():
     assert shown.keys() == SCHEMA["properties"].keys()
 
 
+def test_whatever_is_not_tried_is_in_the_schema():
+    made = report.Run("p.py")
+    for what in ("masked-load", "configuration", "compiler"):
+        made.skipped.add(what, "kernel", "why")
+    jsonschema.validate(json_report.data(made, 0), strict(SCHEMA), jsonschema.Draft202012Validator)
+
+
 @pytest.mark.parametrize(
     "change",
     [{"schema": 2}, {"status": 4}, {"more": 1}, {"findings": [{"kind": "out-of-bounds"}]}, {"since": {"revision": 1}}],
