@@ -19,13 +19,14 @@ NOTE = """# Wild bugs
 `python benchmarks/wild.py`, {date}, PyTorch {torch}.
 
 Each function a library shipped, and a few common mistakes, given to the check as an answer in PyTorch, and nothing
-tells it which. *Fails*: of the needed cases. *Its own case*: the one made to see it. Goal: every bug fails, its own
-case sees it, and the report names it.
+tells it which. *Fails*: of the needed cases. *Plain*: it passes so many of the cases with plain values, which a bug
+that is the point of its exercise should not fail. *Its own case*: the one made to see it. Goal: every bug fails, its
+own case sees it, and the report names it.
 
-Of {all}: passed {passed}, not seen by their own case {unseen}, not named {unnamed}.
+Of {all}: passed {passed}, not seen by their own case {unseen}, not named {unnamed}. {no_plain} pass no plain case.
 
-| wild bug | exercise | fails | its own case |
-|---|---|---|---|
+| wild bug | exercise | fails | plain | its own case |
+|---|---|---|---|---|
 {rows}
 """
 
@@ -36,6 +37,7 @@ class Found(NamedTuple):
     passed: bool
     seen: bool
     named: bool
+    plain: int
     row: str
 
 
@@ -44,8 +46,10 @@ def found(exercise: Exercise, bug: Bug) -> Found:
     needed = [case for case in report.cases if not case.bonus]
     failing = [case.name for case in needed if case.status in ("fail", "error")]
     who = f"{bug.who} ({getattr(bug, 'thread', 'a common mistake')})"
-    row = f"| {who} | {exercise.name} | {len(failing)} of {len(needed)} | {bug.seen_by} |"
-    return Found(report.passed, bug.seen_by in failing, report.source == bug.named, row)
+    plain = [case.status == "pass" for case in needed if case.aim == "plain"]
+    counts = f"{len(failing)} of {len(needed)} | {sum(plain)} of {len(plain)}"
+    row = f"| {who} | {exercise.name} | {counts} | {bug.seen_by} |"
+    return Found(report.passed, bug.seen_by in failing, report.source == bug.named, sum(plain), row)
 
 
 def page() -> str:
@@ -61,6 +65,7 @@ def page() -> str:
         passed=sum(one.passed for one in all_found),
         unseen=sum(not one.seen for one in all_found),
         unnamed=sum(not one.named for one in all_found),
+        no_plain=sum(not one.plain for one in all_found),
         rows="\n".join(one.row for one in all_found),
     )
 
