@@ -118,6 +118,7 @@ HALF = 512
 SIZE = tl.constexpr(2 * HALF)
 RATE = tl.constexpr(1.0 / math.log(2.0) + -float("0.5"))
 DOUBLE = RATE * 2
+KEEP = tl.constexpr(tl.PropagateNan.ALL)
 if True:
     @triton.jit(noinline=False)
     def twice(v):
@@ -128,7 +129,8 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr, INNER: tl.constexpr, TYPE: tl.c
     offsets = tl.arange(0, SIZE)
     tl.static_print("ptxas info: Used 1 registers, 99 bytes spill stores")
     v = INNER(tl.load(x_ptr + offsets)).to(TYPE)
-    tl.store(y_ptr + offsets, tl.maximum(v, 0.0, propagate_nan=tl.PropagateNan.ALL) * math.pi)
+    v = tl.minimum(v, 9.0, propagate_nan=tl.PropagateNan.ALL)
+    tl.store(y_ptr + offsets, tl.maximum(v, 0.0, propagate_nan=KEEP) * math.pi)
 """
     constants = {"BLOCK": 1, "INNER": {"function": "twice"}, "TYPE": {"dtype": "fp32"}}
     row = row_of(compile_report([described(HEADER + helpers, constants=constants)], SM_90))

@@ -121,6 +121,8 @@ class Evaluator:
                 return self._once(node.id, bound)
         path = self.path(node) or ""
         module, _, name = path.rpartition(".")
+        if module.endswith(".PropagateNan"):  # an enumeration, not a module
+            module, name = module.removesuffix(".PropagateNan"), f"PropagateNan.{name}"
         if module.startswith("triton."):
             return {"import": module, "name": name}
         return self.float_of(path)

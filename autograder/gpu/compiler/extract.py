@@ -7,7 +7,7 @@ The result travels to the worker as JSON:
         3, 1.5, "x", None, True                    a plain module-level value
         {"constexpr": 3}                           tl.constexpr(3)
         {"import": "triton.language"}              a module of Triton's language, or ``math``
-        {"import": "triton.language", "name": "exp"}
+        {"import": "triton.language", "name": "exp"}, or a member, "PropagateNan.ALL"
         {"any": [value, ...]}                      the first that can be imported
         {"floats": {"pi": 3.14}}                   numpy or torch, of which a kernel can use the constants
         {"function": name, "of": extract}          a jit function of another module

@@ -36,8 +36,8 @@ def imported(module: str, name: str | None) -> Any:
         raise Refusal(_not_permitted(f"{module}.{name}" if name else module))
     try:
         found = importlib.import_module(module)
-        if name:
-            found = getattr(found, name) if hasattr(found, name) else importlib.import_module(f"{module}.{name}")
+        for part in name.split(".") if name else ():
+            found = getattr(found, part) if hasattr(found, part) else importlib.import_module(f"{module}.{part}")
     except ImportError:
         return Opaque()
     return found
