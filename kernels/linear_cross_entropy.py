@@ -13,7 +13,7 @@ import torch
 
 from .cross_entropy import check_labels, cross_entropy_backward, losses
 from .language import tl, triton
-from .matmul import product_of_tiles
+from .matmul import product_of_tiles, tiles
 
 # %% linear_cross_entropy_forward_backward
 
@@ -47,11 +47,11 @@ def add_product(a, b, c, add=None, count=None, inner=False):
     count: how many rows of a, or (inner) of b, count: a scalar on the device. The others come last.
     """
     (M, K), N = a.shape, b.shape[1]
-    depth = 32 if a.dtype == b.dtype != torch.float32 else 16  # what fits into the registers
-    grid = (triton.cdiv(M, 64), triton.cdiv(N, 64))
+    block_m, block_n, block_k = tiles(a, b)
+    grid = (triton.cdiv(M, block_m), triton.cdiv(N, block_n))
     add_product_kernel[grid](
         a, b, add, c, count, M, N, K, *a.stride(), *b.stride(),
-        INNER=inner, BLOCK_M=64, BLOCK_N=64, BLOCK_K=depth, num_warps=8,
+        INNER=inner, BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_K=block_k, num_warps=8,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Our Triton kernels that compute half precision by a way of its own: how far every value is from the truth."""
+"""Our Triton kernels that compute half precision by a way of its own: how far they are from the truth."""
 
 import importlib
 
@@ -12,6 +12,7 @@ from graded_kernels.autograder.judge.ulp import ulp_error
 # By name: as attributes of the package, gelu and silu are the functions.
 gelu_forward = importlib.import_module("graded_kernels.kernels.gelu").gelu_forward
 silu_forward = importlib.import_module("graded_kernels.kernels.silu").silu_forward
+products = importlib.import_module("graded_kernels.kernels.matmul")
 
 FUNCTIONS = {
     "gelu": (gelu_forward, gelu),
@@ -30,3 +31,14 @@ def test_every_finite_value_is_as_good_as_rounded_once(name, dtype):
     with Emulator():  # Triton's own interpreter rounds bfloat16 otherwise
         y = forward(x)
     assert ulp_error(y, oracle(x.double()), dtype).max() <= FARTHEST[dtype]
+
+
+@pytest.mark.parametrize("columns", [100, 300])
+def test_products_of_large_tiles(columns):
+    a = torch.randn(130, 70, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16).t().contiguous().t()
+    b = torch.randn(70, columns, generator=torch.Generator().manual_seed(2)).to(torch.bfloat16)
+    with Emulator() as emulator:
+        c = products.matmul(a, b)
+    assert products.tiles(a, b) == (128, 128 if columns == 100 else 256, 64)
+    assert emulator.findings == ()
+    torch.testing.assert_close(c.double(), a.double() @ b.double(), rtol=2**-8, atol=1e-5)

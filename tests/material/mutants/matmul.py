@@ -25,7 +25,7 @@ MUTANTS = {
             "k[:, None] * N + cols",
             "b transposed",
         ),
-        ("one program in each direction", "triton.cdiv(N, 64))", "1)", TILES),
+        ("one program in each direction", "triton.cdiv(N, block_n))", "1)", TILES),
         ("rows are 32-bit", "(tl.program_id(0).to(tl.int64) * BLOCK_M", "(tl.program_id(0) * BLOCK_M", BEYOND),
         (
             "k is 32-bit",
