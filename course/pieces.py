@@ -53,7 +53,7 @@ def problems(root: Path, exercises: Records) -> list[str]:
     for path, lines in chapters.items():
         for line in lines:
             asked.setdefault(line.key, []).append(Place(path, line.line))
-    found = [*unread, *_of_lines(asked, regions, exercises, places)]
+    found = [*unread, *_of_files(root, places), *_of_lines(asked, regions, exercises, places)]
     for name, record in records.items():
         found += _of_record(record, places[name])
         found += _of_answers(record, places[name], regions)
@@ -108,6 +108,14 @@ def _parsed(root: Path) -> tuple[dict[Path, list[Exercise]], list[str]]:
         except ChapterError as error:
             unread.append(str(error))
     return chapters, unread
+
+
+def _of_files(root: Path, places: dict[str, Place]) -> Iterator[str]:
+    """The files of the shelf without a record; what gathers them names none."""
+    with_records = {place.path for place in places.values()}
+    for path in sorted((root / RECORDS).glob("*.py")):
+        if path not in with_records and path.name not in ("__init__.py", "shelf.py"):
+            yield f"{path}:1: has no record: write one, or move what several records share to {RECORDS}/cases"
 
 
 def _of_lines(asked: Places, regions: Regions, exercises: Records, places: dict[str, Place]) -> Iterator[str]:

@@ -61,6 +61,12 @@ def test_the_course_has_every_piece():
     assert set(EXERCISES) <= set(pieces.find_records(build.ROOT)), 'a record has a line name="..."'
 
 
+def test_a_file_without_a_record(root):
+    (root / "autograder/exercises/helpers.py").write_text("SHARED = 1\n")
+    what = "has no record: write one, or move what several records share to autograder/exercises/cases"
+    assert found(root) == [f"autograder/exercises/helpers.py:1: {what}"]
+
+
 def test_a_part_of_it_has_every_piece_of_its_own(root):
     assert found(root) == []
 

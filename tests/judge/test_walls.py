@@ -1,6 +1,7 @@
 """The walls of `autograder/`: four products and a shelf. Imports run downward, and across a border through a face."""
 
 import ast
+from pathlib import Path
 
 import pytest
 from house import (
@@ -43,8 +44,10 @@ def test_every_module_has_a_product():
 
 
 def test_every_test_has_a_product():
-    assert [str(path.relative_to(ROOT)) for path in (ROOT / "tests").glob("test_*.py")] == []
-    assert {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")} <= set(TESTS)
+    tests = [path.relative_to(ROOT) for name in ("test_*.py", "*_test.py") for path in (ROOT / "tests").rglob(name)]
+    tests += [path.relative_to(ROOT) for path in HOUSE.rglob("test_*.py")]
+    stray = [path for path in tests if path.parent.parent != Path("tests") or path.parent.name not in TESTS]
+    assert [f"{path}:1: move it to the folder of its product (tests/README.md)" for path in stray] == []
 
 
 def test_imports_run_downward():

@@ -1,7 +1,10 @@
 """Every attack gets what its file says it gets and harms nothing; every honest submission gets full marks."""
 
+import importlib
+import operator
 import os
 import re
+from pathlib import Path
 
 import pytest
 from attacks.scene import Scene
@@ -10,6 +13,7 @@ from attacks.table import grade, run, run_as_user
 from graded_kernels.autograder.runner.sandbox import Worker, probe
 from graded_kernels.autograder.runner.sandbox.probe import RUNGS
 
+ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("ordinary values", "transposed")
 BEST = probe().rung
 RUNGS_HERE = [  # the best one in test-all, the others before a release
@@ -30,6 +34,16 @@ def stage():
 def test_there_are_as_many_as_promised():
     assert len(attacks()) >= 150
     assert len(honest()) >= 45
+
+
+@pytest.mark.parametrize("name", [name for name, attack in attacks().items() if "endswith(" in attack.source])
+def test_an_attack_on_the_grader_meets_what_it_changes(name):
+    """After a module or a function was renamed it would be harmless, and nobody would notice."""
+    (module,) = re.findall(r'name\.endswith\("([\w.]+)"\)', attacks()[name].source)
+    (path,) = (ROOT / "autograder").rglob(f"{module.replace('.', '/')}.py")
+    target = importlib.import_module(".".join(("graded_kernels", *path.relative_to(ROOT).with_suffix("").parts)))
+    changed = re.findall(r"\bmodule\.([\w.]+) =", attacks()[name].source)
+    assert changed and [one for one in changed if not callable(operator.attrgetter(one)(target))] == []
 
 
 def test_every_function_in_the_rows_is_an_attack_or_serves_one():

@@ -92,7 +92,7 @@ def test_what_an_answer_wrote_in_part_is_poison_in_the_rest(worker):
 @pytest.mark.parametrize("backend", ["torch", "triton"])
 def test_the_parent_compares_the_inputs_with_its_own(when, backend, worker):
     """Also where the answer tells the grader in its own process that all inputs are as they were."""
-    hide = f"{GRADER}\nsys.modules['{CALL}.arguments'].unchanged = lambda *rest: True\ncalls = []\n"
+    hide = f"{GRADER}\nsys.modules['{CALL}.given'].unchanged = lambda *rest: True\ncalls = []\n"
     change = f"calls.append(1)\n    if {when}:\n        ctypes.c_uint8.from_address(x.data_ptr() + 4).value = 0x80"
     body = "def silu_forward(x):\n    y = x * x.sigmoid()\n    {then}\n    return y\n"
     source = hide + (KERNEL if backend == "triton" else f"import ctypes\n\n\n{body}").replace("{then}", change)

@@ -101,7 +101,7 @@ def shown(report: "Report") -> tuple[str, str, dict[str, Any]]:
     """
     from ..report import notebook, terminal
 
-    text, data = terminal.render(report, color=False, points=False), report.to_dict()
+    text, data = terminal.render(report, color=False, points=False, details=True), report.to_dict()
     page = notebook.render(report, draw_passed=False, points=False)
     for target in (data["compile"] or {}).get("targets", ()):
         del target["seconds"], target["cached"]
