@@ -207,7 +207,8 @@ def _results(judged: list[Judged]) -> dict[str, Args] | None:
     """What the answer returned so far, by case; None once a wrong result is in the report, which shows the first."""
     if any(j.result.failure for j in judged):
         return None
-    return {j.result.name: j.outcome.outputs for j in judged if j.outcome and j.outcome.outputs}
+    whole = [j for j in judged if j.outcome and not j.outcome.trouble]  # a result without its gradient is half of one
+    return {j.result.name: j.outcome.outputs for j in whole if j.outcome and j.outcome.outputs}
 
 
 def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[Quality, bool | None]:

@@ -236,8 +236,8 @@ CASES = (
     case("heads side by side", STRIDES, batch(m=9, n=70).each(draw.same.view(side_by_side), *QKV), subject="layout"),
     case(
         "every second feature",
-        "float16. " + STRIDES,
-        batch().each(draw.same.to(torch.float16), *QKV).each(draw.same.every_second(), "q", "k"),
+        "float16, more keys than a block of 128. " + STRIDES,
+        batch(n=150).each(draw.same.to(torch.float16), *QKV).each(draw.same.every_second(), "q", "k"),
         v=draw.same.view(otherwise),
         subject="layout",
     ),

@@ -12,8 +12,9 @@ The reference in float64 says what is right, its own arithmetic how close is rig
 of inputs are made from the example arguments. All of it becomes an `Exercise`, which is judged like any other.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...words import lazy_face
 
 if TYPE_CHECKING:
     from .code import Code
@@ -23,11 +24,4 @@ if TYPE_CHECKING:
 
 __all__ = ["CandidateError", "Code", "CompareError", "compare", "inputs", "reproduce", "reproduce_job"]
 
-_HOME = {"CandidateError": "errors", "CompareError": "errors", "Code": "code", "reproduce_job": "make"}
-
-
-def __getattr__(name: str) -> Any:
-    """The command line's parser needs none of them, and PyTorch takes seconds."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME.get(name, 'comparison')}", __name__), name)
+__getattr__ = lazy_face(__name__, __file__)  # the parser needs none of them, and PyTorch takes seconds
