@@ -233,10 +233,9 @@ masked_softmax_forward = Exercise(
     refused=frozenset("softmax _softmax _safe_softmax log_softmax _log_softmax logsumexp _masked_softmax".split()),
     wild=(FORMULA, CLAMPED, SENTINEL, AFTERWARDS),
     points=3,
-    least_bytes=lambda x, mask: (
-        x.numel() + 2 * x.numel() * x.element_size()
-    ),  # what is masked comes with its neighbours
-    traffic=1.6,  # a row longer than a block is read twice
+    # All of x, since what is masked comes with its neighbours; a row longer than a block is read twice.
+    least_bytes=lambda x, mask: x.numel() + 2 * x.numel() * x.element_size(),
+    traffic=1.6,
     about=("a row of nothing", "nothing at all", "1 column", "many rows"),  # rows without a True among the last
 )
 
