@@ -16,9 +16,7 @@ from .speed import text
 NOT_RUN, FAILED, NONE = "not run", "failed", "-"
 GOAL = 0.9  # of the copy bandwidth
 KINDS = ("float16", "bfloat16", "float32")
-NOTHING = """No machine with a GPU has run `make gpu` yet: every row below says "not run". `python -m benchmarks.gpu
---dry-run` goes through all of it on a simulated device, whose times mean nothing and are not kept here.
-"""
+NOTHING = "The machine: not run.\n"
 BANDWIDTH = """
 ## Share of the copy bandwidth
 
