@@ -8,6 +8,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from ..words import Exit
 from .course import NoCourse, configured
+from .nbgrader.extension import grant
 
 
 def main(options: argparse.Namespace) -> int:
@@ -26,9 +27,6 @@ def main(options: argparse.Namespace) -> int:
 def extend(db_url: str, student: str, assignment: str, days: int) -> datetime:
     """Gives ``student`` this many days more than the class has, in place of what was given before, and returns the due
     date in UTC. Raises NoCourse.
-
-    nbgrader keeps it in the student's submission, which is made here, without a time and without scores, where nothing
-    is graded yet.
     """
     with Gradebook(db_url) as gradebook:
         try:
@@ -45,11 +43,4 @@ def extend(db_url: str, student: str, assignment: str, days: int) -> datetime:
         if found.duedate is None:
             command = f'nbgrader db assignment add {assignment} --duedate="2026-11-30 18:00 UTC"'
             raise NoCourse(f"{assignment} has no due date to extend; set one: {command}")
-        if not found.notebooks:  # a submission has the cells that the assignment has when it is made
-            command = f"nbgrader generate_assignment {assignment}"
-            raise NoCourse(f"{assignment} has no notebook yet; generate it first: {command}")
-        with gradebook.db.no_autoflush:  # else SQLAlchemy warns about what nbgrader has half made
-            submission = gradebook.update_or_create_submission(assignment, student)
-        gradebook.grant_extension(assignment, student, days=days)
-        due: datetime = submission.duedate
-        return due
+        return grant(gradebook, student, assignment, days)

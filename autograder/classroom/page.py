@@ -14,13 +14,13 @@ from . import figures
 from .class_findings import FAILED, PASSED, UNREACHED, Answer, Findings
 from .nbgrader.export import GRADED, WAITS
 from .nbgrader.grade import duration
-from .similar import LEAST, Pair, Two
-from .similar import MOST as MOST_PAIRS
+from .similar import LEAST, Alike, Group
 
 MOST = 12  # rows of the inputs that failed most
+PROGRAMS = 8  # that are shown of those that are similar
 SIMILAR = (
     f"Answers of which at least {LEAST:.0%} is one program, apart from names, comments, layout and what was handed "
-    "out. There are few ways to write a formula: a pair is a reason to look, never a proof."
+    "out, directly or by way of another. There are few ways to write a formula: a group is a reason to look, no proof."
 )
 STYLE = """
 :root { color-scheme: light dark; --gk-ink: light-dark(#1d2430, #e4e7ec); --gk-muted: light-dark(#667080, #98a2b3);
@@ -42,7 +42,7 @@ th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); ver
   print-color-adjust: exact; }
 .bar i { display: block; float: left; height: 100%; background: var(--gk-answer); }
 .bar i + i { background: var(--gk-wild); }
-.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
+.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 1rem; }
 pre { margin: 0; padding: .6rem; border: 1px solid var(--rule); font: 12px/1.5 ui-monospace, monospace;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { :root { color-scheme: light; } body { margin: 0; max-width: none; font-size: 11px; }
@@ -52,7 +52,7 @@ pre { margin: 0; padding: .6rem; border: 1px solid var(--rule); font: 12px/1.5 u
 
 
 def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
-    """The page of one assignment, which will lie in ``folder``. similar: how many pairs `similar_page` shows."""
+    """The page of one assignment, which will lie in ``folder``. similar: how many groups `similar_page` shows."""
     parts = [
         f"<h1>{escape(found.assignment)}</h1>{_overview(found)}",
         _section("Scores", _wide(figures.scores(found))),
@@ -66,25 +66,29 @@ def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
     return _page(found.assignment, parts)
 
 
-def similar_page(assignment: str, found: Sequence[Two]) -> str:
-    """Two students on a line, their similar answers below it, beside each other."""
+def similar_page(assignment: str, found: Sequence[Group]) -> str:
+    """A heading for each group of students, their similar answers below it, a column for each program."""
     if not found:
         return _page(f"{assignment}: similar answers", [f"<h1>{escape(assignment)}: no similar answers</h1>"])
     shown = [f"<h1>{escape(assignment)}: similar answers</h1>", f'<p class="quiet">{SIMILAR}</p>']
-    for two in found[:MOST_PAIRS]:
-        shown.append(
-            f"<h3>{escape(two.one)} and {escape(two.other)}: {len(two.pairs)} of {_counted(two.both, 'answer')}</h3>"
-        )
-        shown += map(_beside, two.pairs)
-    if len(found) > MOST_PAIRS:
-        shown.append(f"<p>Not shown: {len(found) - MOST_PAIRS} more.</p>")
+    for group in found:
+        students, like = _counted(len(group.counts), "student"), "like the published ones" * group.published
+        title = f"{students}, {len(group.alike)} of {_counted(group.of, 'answer')} {like}".rstrip()
+        who = ", ".join(f"{student} ({count})" for student, count in group.counts)
+        shown += [f"<h3>{title}</h3><p>{escape(who)}</p>", *map(_beside, group.alike)]
     return _page(f"{assignment}: similar answers", shown)
 
 
-def _beside(pair: Pair) -> str:
-    columns = "".join(f"<pre>{escape(visible(source))}</pre>" for source in pair.sources)
-    title = f"{escape(pair.answer)}, {pair.share:.0%} the same"
-    return f'<details><summary>{title}</summary><div class="pair">{columns}</div></details>'
+def _beside(alike: Alike) -> str:
+    columns = [
+        f"<div><p>{escape(', '.join(one.students) or 'published')}, {one.share:.0%}</p>"
+        f"<pre>{escape(visible(one.source))}</pre></div>"
+        for one in alike.programs[:PROGRAMS]
+    ]
+    more = len(alike.programs) - PROGRAMS
+    rest = f"<p>Not shown: {_counted(more, 'program')}.</p>" if more > 0 else ""
+    title = f"{escape(alike.answer)}: {', '.join(map(escape, sorted(alike.students)))}"
+    return f'<details><summary>{title}</summary><div class="pair">{"".join(columns)}</div>{rest}</details>'
 
 
 def course_page(assignments: Sequence[str], rows: list[dict[str, Any]], written: Iterable[str]) -> str:
@@ -182,7 +186,7 @@ def _cases(answer: Answer) -> str:
 def _similar(assignment: str, count: int) -> str:
     if not count:
         return ""
-    return f'<p><a href="{quote(assignment)}-similar.html">{_counted(count, "pair")}</a>, for a person to judge.</p>'
+    return f'<p><a href="{quote(assignment)}-similar.html">{_counted(count, "group")}</a>, for a person to judge.</p>'
 
 
 def _learners(found: Findings, folder: Path) -> str:

@@ -1,16 +1,15 @@
-"""Answers of a class that are nearly one program, and those near the published one: pairs for a person to judge, never
+"""Answers of a class that are nearly one program, and those near the published one: groups for a person to judge, never
 a verdict. Names, comments, docstrings, annotations and layout do not count, nor does what was handed out.
 """
 
 import ast
 import io
 import tokenize
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import nbformat
 from nbgrader.coursedir import CourseDirectory
@@ -24,86 +23,111 @@ from .nbgrader.solution_marks import BEGIN, END
 
 LEAST = 0.9  # of the tokens, to be shown
 SHORT = 60  # tokens; of a shorter answer the course's text leaves few ways to write it
-MOST = 100  # pairs on a page
-COURSE = "the published answer"
+T = TypeVar("T")
 _LAYOUT = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two answers: whose, as they were handed in, and which share of their tokens is the same, in order."""
+class Program:
+    """A program, as the first of those who wrote it handed it in, and which share of its tokens is in the first one."""
 
-    answer: str
-    one: str
-    other: str
+    students: tuple[str, ...]
+    source: str
     share: float
-    sources: tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Two:
-    """Two students, or one and the published answers, with their similar answers. both: how many both have."""
+class Alike:
+    """Similar programs for one answer: the published one first, or that of most students."""
 
-    one: str
-    other: str
-    both: int
-    pairs: tuple[Pair, ...]
+    answer: str
+    programs: tuple[Program, ...]
+    published: bool
+
+    @property
+    def students(self) -> set[str]:
+        """Who wrote them."""
+        return {student for program in self.programs for student in program.students}
 
 
-def twos(
-    answers: Mapping[str, Mapping[str, str]], released: Mapping[str, str], published: Mapping[str, str]
-) -> list[Two]:
-    """Those with the most similar answers first, those with the published answers after all others: a run's summary
-    names these already. The arguments are those of `pairs`.
+@dataclass(frozen=True)
+class Group:
+    """Students with similar answers. counts: in how many answers each is; of: how many answers two of them have, or one
+    where these are near the published ones.
     """
-    found: dict[tuple[str, str], list[Pair]] = defaultdict(list)
-    for pair in pairs(answers, released, published):
-        found[min(pair.one, pair.other), max(pair.one, pair.other)].append(pair)
 
-    def of(alike: list[Pair]) -> Two:
-        one, other = alike[0].one, alike[0].other
-        both = sum(one in sources and (other in sources or other == COURSE) for sources in answers.values())
-        return Two(one, other, both, tuple(alike))
-
-    return sorted(map(of, found.values()), key=lambda two: (two.other == COURSE, -len(two.pairs), two.one, two.other))
+    counts: tuple[tuple[str, int], ...]
+    of: int
+    alike: tuple[Alike, ...]
+    published: bool
 
 
-def pairs(
+def groups(
     answers: Mapping[str, Mapping[str, str]], released: Mapping[str, str], published: Mapping[str, str]
-) -> list[Pair]:
-    """The closest first.
+) -> list[Group]:
+    """First those who are near the published answers, then the groups with most students.
 
     answers: for each answer's name the source that each student handed in; released, published: what was handed out,
-    and the course's own. Students who are both near the published answer are not a pair of their own.
+    and the course's own.
     """
-    found: list[Pair] = []
-    for name, sources in answers.items():
-        stub = frozenset(lines(released.get(name, "")))
-        texts = {student: tokens(source, stub) for student, source in sources.items()}
-        alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
-        for student, text in texts.items():
-            if len(text) >= SHORT:
-                alike[text].append(student)
-        ours = tokens(published.get(name, ""), stub)
-        near = {text: Indel.normalized_similarity(text, ours) for text in alike} if len(ours) >= SHORT else {}
-        for text, share in near.items():
-            if share >= LEAST:
-                found += [Pair(name, one, COURSE, share, (sources[one], published[name])) for one in alike[text]]
-        for one, other, share in _close(alike, {text for text, share in near.items() if share >= LEAST}):
-            found.append(Pair(name, one, other, share, (sources[one], sources[other])))
-    return sorted(found, key=lambda pair: (-pair.share, pair.answer, pair.one, pair.other))
+    found = [
+        one
+        for name, sources in answers.items()
+        for one in alike_in(name, sources, released.get(name, ""), published.get(name, ""))
+    ]
+    ours, others = [one for one in found if one.published], [one for one in found if not one.published]
+    together = _joined([one.students for one in others])
+    parts = [(students, [one for one in others if one.students <= students]) for students in together]
+    made = [_group(answers, students, mine, 2) for students, mine in parts]
+    made.sort(key=lambda group: (-len(group.counts), -len(group.alike), group.counts))
+    if ours:
+        made.insert(0, _group(answers, set().union(*(one.students for one in ours)), ours, 1))
+    return made
 
 
-def _close(alike: Mapping[tuple[str, ...], list[str]], known: set[tuple[str, ...]]) -> Iterator[tuple[str, str, float]]:
-    """Pairs of students whose texts are close, but for two that are both ``known``."""
-    texts = list(alike)
-    for text in texts:
-        if text not in known:
-            yield from ((one, other, 1.0) for one, other in combinations(alike[text], 2))
-    shares: Any = cdist(texts, texts, scorer=Indel.normalized_similarity, score_cutoff=LEAST) if texts else []
-    for i, j in combinations(range(len(texts)), 2):
-        if shares[i][j] >= LEAST and not (texts[i] in known and texts[j] in known):
-            yield from ((*pair, float(shares[i][j])) for pair in product(alike[texts[i]], alike[texts[j]]))
+def _group(answers: Mapping[str, Mapping[str, str]], students: set[str], alike: Sequence[Alike], least: int) -> Group:
+    counts = Counter(student for one in alike for student in one.students)
+    of = sum(len(students & sources.keys()) >= least for sources in answers.values())
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return Group(tuple(ordered), of, tuple(alike), alike[0].published)
+
+
+def alike_in(answer: str, sources: Mapping[str, str], released: str, published: str) -> list[Alike]:
+    """The programs for one answer that are similar, directly or by way of others."""
+    stub = frozenset(lines(released))
+    who: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for student, source in sorted(sources.items()):
+        if len(text := tokens(source, stub)) >= SHORT:
+            who[text].append(student)
+    ours = tokens(published, stub)
+    texts = sorted(who, key=lambda text: -len(who[text]))
+    every = [ours, *(text for text in texts if text != ours)] if len(ours) >= SHORT else texts
+    shares: Any = cdist(every, every, scorer=Indel.normalized_similarity) if every else []
+    close = [{i, j} for i in range(len(every)) for j in range(i, len(every)) if shares[i][j] >= LEAST]
+    found = []
+    for numbers in map(sorted, _joined(close)):
+        first = numbers[0]
+        is_published = first == 0 and every is not texts
+        programs = [
+            Program(tuple(who[every[i]]), sources[who[every[i]][0]], float(shares[first][i]))
+            for i in numbers
+            if who.get(every[i])
+        ]
+        programs.sort(key=lambda one: (-one.share, -len(one.students), one.students))
+        if is_published and programs:
+            programs.insert(0, Program((), published, 1.0))
+        if is_published or sum(len(one.students) for one in programs) > 1:
+            found += [Alike(answer, tuple(programs), is_published)] if programs else []
+    return found
+
+
+def _joined(parts: Iterable[set[T]]) -> list[set[T]]:
+    """The sets, those with a common member made one."""
+    found: list[set[T]] = []
+    for part in parts:
+        apart = [one for one in found if one.isdisjoint(part)]
+        found = [*apart, part.union(*(one for one in found if not one.isdisjoint(part)))]
+    return found
 
 
 Line = tuple[str, ...]  # the tokens of one
@@ -152,8 +176,8 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> list[Two]:
-    """The students with similar answers among the graded notebooks of an assignment."""
+def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> list[Group]:
+    """The groups of students with similar answers among the graded notebooks of an assignment."""
 
     def cells(step: str, student: str) -> dict[str, str]:
         folder = Path(courses.root, courses.format_path(getattr(courses, f"{step}_directory"), student, assignment))
@@ -166,7 +190,7 @@ def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> 
         for name, source in cells("autograded", student).items():
             if source.strip() != released.get(name, "").strip():
                 answers[name][student] = source
-    return twos(answers, released, published)
+    return groups(answers, released, published)
 
 
 def without_marks(source: str) -> str:

@@ -13,6 +13,7 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import ExportApp
 from nbgrader.coursedir import CourseDirectory
 from tampered import TORCH, WITNESS, WORDS
+from traitlets.config import Config
 
 HOSTILE = '=HYPERLINK("http://evil","x")'
 NAMES = {"zero": ("Ada, Countess", "of Lovelace"), "waits": (HOSTILE, "Émilie"), "never": ('O"Neil', "")}
@@ -137,6 +138,17 @@ def test_by_exercise_the_three_differ_as_well(course):
     assert found["never", TORCH] == ("never handed in", "")
     assert found["begun", TORCH] == ("not graded yet", "")
     assert len(found) == 3 * len(NAMES)
+
+
+@pytest.mark.parametrize("plugin", [Grades, Wide, Canvas, ByExercise])
+def test_a_trial_account_is_in_no_table(course, plugin):
+    """By the setting for all tables, which is `Grades`'s."""
+    everybody = json.dumps(table(course, plugin))
+    config = Config({"Grades": {"exclude": ["zero"]}})
+    without = json.dumps(table(course, plugin, config=config))
+    assert "zero" in everybody
+    assert "zero" not in without
+    assert "half" in without
 
 
 @pytest.mark.parametrize("plugin", [Grades, Wide, Canvas, ByExercise])

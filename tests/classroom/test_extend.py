@@ -3,13 +3,16 @@
 import csv
 import json
 
+import nbformat
 import pytest
 from classroom import api, assert_success, copied, place, right_answers
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom.nbgrader.export import Grades
+from graded_kernels.autograder.classroom.nbgrader.rebuild import grade_id
 from nbgrader.api import Gradebook
 from nbgrader.apps import ExportApp
 from nbgrader.coursedir import CourseDirectory
+from tampered import WORDS
 
 
 @pytest.fixture
@@ -41,8 +44,9 @@ def test_lateness_counts_from_the_students_own_due_date(course, capsys):
     assert capsys.readouterr().out.startswith("ann, tiny: due 2026-01-04 10:00 UTC\n")
     before = row(course)
     assert (before["status"], before["score"], before["duedate"]) == ("never handed in", "", "2026-01-04 10:00:00")
-
     made = api(course)
+    assert made.get_submissions("tiny") == []  # formgrader's list of what can be graded
+
     made.config.AssignLatePenalties.plugin_class = "graded_kernels.autograder.classroom.nbgrader.points.PerDay"
     place(course, "ann").write_text(json.dumps(right_answers(course)))
     place(course, "ann").with_name("timestamp.txt").write_text("2026-01-02 09:00:00 UTC")
@@ -60,19 +64,30 @@ def test_lateness_counts_from_the_students_own_due_date(course, capsys):
     assert lines() == ["ann, tiny: 0 points taken off, before 0.4"]
 
 
+def test_an_extension_does_not_keep_the_assignment_from_changing(course):
+    """nbgrader changes no notebook that somebody's submission has."""
+    assert extend(course, "ann", "tiny", "3") == 0
+    source = course / "source" / "tiny" / "tiny.ipynb"
+    notebook = nbformat.read(source, as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if grade_id(cell) != WORDS]
+    nbformat.write(notebook, source)
+    assert_success(api(course).generate_assignment("tiny", force=True))
+    place(course, "ann").write_text(json.dumps(right_answers(course)))
+    assert_success(api(course).autograde("tiny", "ann"))
+    assert (row(course)["status"], row(course)["duedate"]) == ("graded", "2026-01-04 10:00:00")
+
+
 @pytest.mark.parametrize(
     ("student", "assignment", "sentence"),
     [
         ("ann", "tinny", "no assignment tinny in the gradebook; there are: "),
         ("eve", "tiny", "no student eve in the gradebook; add one: nbgrader db student add eve"),
         ("ann", "undated", "undated has no due date to extend; set one: "),
-        ("ann", "empty", "empty has no notebook yet; generate it first: nbgrader generate_assignment empty"),
     ],
 )
 def test_what_is_missing_is_said_in_a_sentence(course, capsys, student, assignment, sentence):
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         gradebook.add_assignment("undated")
-        gradebook.add_assignment("empty", duedate="2026-01-01 10:00:00 UTC")
     assert extend(course, student, assignment, "3") == 2
     assert capsys.readouterr().err.startswith(f"graded-kernels: {sentence}")
 

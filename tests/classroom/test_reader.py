@@ -129,11 +129,12 @@ def submitted_beside(reader, tmp_path, released, submitted):
     return reader.rebuilt(tmp_path / "submitted.ipynb", tmp_path / "released.ipynb")
 
 
-def test_a_text_in_a_cell_of_ones_own_below_the_question_waits_for_a_person(reader, tmp_path):
-    """Untouched, the question itself would be a final 0."""
+@pytest.mark.parametrize("kind", [nbformat.v4.new_markdown_cell, nbformat.v4.new_code_cell])
+def test_a_text_in_a_cell_of_ones_own_below_the_question_waits_for_a_person(reader, tmp_path, kind):
+    """Untouched, the question itself would be a final 0. A cell that JupyterLab adds is one of code."""
     asked = nbformat.v4.new_notebook(cells=[cells.question("Say why.", "epsilon", 3), cells.prose("Next.", "next")])
     released, submitted = copy.deepcopy(asked), copy.deepcopy(asked)
-    submitted.cells.insert(1, nbformat.v4.new_markdown_cell("It divides by zero.", id="mine"))
+    submitted.cells.insert(1, kind("It divides by zero.", id="mine"))
     untouched = submitted_beside(reader, tmp_path, released, asked)
     assert (untouched.cells[0].source, notes(untouched)) == (released.cells[0].source, "")
     rebuilt = submitted_beside(reader, tmp_path, released, submitted)

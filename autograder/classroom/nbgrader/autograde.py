@@ -27,6 +27,7 @@ from . import disk, interrupt, lock, other_files, points
 from .borrowed import destination, is_first_pass
 from .by_hand import Seen, seen_in
 from .class_seed import ClassSecretError
+from .extension import with_notebooks
 from .generate import GenerateAssignment
 from .grade import Grade
 from .hidden_cases import HiddenCasesError
@@ -174,6 +175,7 @@ class Autograde(converters.Autograde, ReadByUs):
     def _prepare(self, student: str) -> None:
         """Takes back old scores, and reads the submission where that was not done for the cluster."""
         lock.wait(self.coursedir.db_url, self.log.warning)
+        with_notebooks(self.coursedir.db_url, student, self.released.assignment)
         for name in self.released.names():
             points.clear_scores(self.coursedir.db_url, self.released.assignment, student, name)
         known = self._read_before.pop(student, None) if self._read_before else None

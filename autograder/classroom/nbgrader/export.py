@@ -11,7 +11,7 @@ from typing import Any
 from nbgrader.api import Assignment, Gradebook, MissingEntry, Student, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
-from traitlets import Enum
+from traitlets import Enum, List, Unicode
 
 from .disk import NotWritten, put
 
@@ -36,13 +36,19 @@ class Grades(ExportPlugin):
     where nothing waits.
     """
 
+    exclude = List(Unicode(), help="Accounts that are in no table, such as the one you try an assignment with.").tag(
+        config=True
+    )
+
     def export(self, gradebook: Gradebook) -> None:
         """Writes the table; ends the command with status 1 where it cannot be written."""
         to = self.to or "grades.csv"
         rows = [
             row
             for row in rows_of(gradebook, self.parent.coursedir)
-            if self._wanted(row["assignment"], self.assignment) and self._wanted(row["student_id"], self.student)
+            if self._wanted(row["assignment"], self.assignment)
+            and self._wanted(row["student_id"], self.student)
+            and row["student_id"] not in self.exclude
         ]
         text = io.StringIO()
         csv.writer(text).writerows([safe(value) for value in line] for line in self.lines(gradebook, rows))

@@ -63,6 +63,16 @@ def is_blank(source: str) -> bool:
     return is_python(source) and not _parse(source).body
 
 
+def is_prose(source: str) -> bool:
+    """Whether a cell of code says something in words: it has no code but comments and strings, or is no Python."""
+    code, left_out = plain_python(source)
+    return (
+        not left_out
+        and bool(code.strip())
+        and not (is_python(code) and any(not _is_text(n) for n in _parse(code).body))
+    )
+
+
 def defined(source: str) -> set[str]:
     """The functions that ``source``, magics aside, has at its top level."""
     code, _ = plain_python(source)

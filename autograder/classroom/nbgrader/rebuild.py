@@ -15,7 +15,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from .notebook_code import defined, is_blank
+from .notebook_code import defined, is_blank, is_prose
 from .notebook_file import Piece, beginning
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
@@ -217,9 +217,9 @@ def _fill(cell: NotebookNode, parts: list[Piece]) -> list[str]:
 
 def _written_below(question: NotebookNode, added: list[Piece]) -> list[str]:
     """Has a person look at a question that is as it was released, where the learner wrote a text of their own below
-    it: untouched it would be a final 0. Returns notes.
+    it, if need be into a cell of code, which is what JupyterLab adds: untouched it would be a final 0. Returns notes.
     """
-    texts = [piece for piece in added if piece.type == "markdown"]
+    texts = [piece for piece in added if piece.type == "markdown" or is_prose(piece.source)]
     if not texts:
         return []
     question.source += "\n\n*Nothing was written here. The text below it may be the answer.*"
