@@ -126,7 +126,7 @@ def emulator(request: pytest.FixtureRequest) -> "Iterator[Emulator]":
     """The strict emulator that the test's kernels run in: ``findings``, ``hints``, ``launches``, ``traffic``."""
     plugin = request.config.pluginmanager.get_plugin(NAME)
     if plugin:
-        yield plugin.sanitizer.emulator
+        yield plugin.emulator
         return
     from graded_kernels.autograder import Emulator
 

@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import Emulator
-from graded_kernels.autograder.gpu.emulator.memory import distinct
+from graded_kernels.autograder.gpu.emulator.address_space import distinct
 
 
 @triton.jit

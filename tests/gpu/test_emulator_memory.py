@@ -9,8 +9,8 @@ import triton
 import triton.language as tl
 from both_ways import assert_same
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, poison
-from graded_kernels.autograder.gpu.emulator.kept import BLOCK, Kept
-from graded_kernels.autograder.gpu.emulator.memory import Layout
+from graded_kernels.autograder.gpu.emulator.address_space import Layout
+from graded_kernels.autograder.gpu.emulator.footprint import BLOCK, Kept
 from graded_kernels.autograder.gpu.emulator.order import Order
 from graded_kernels.autograder.gpu.emulator.shadow import Pages, Shadow
 

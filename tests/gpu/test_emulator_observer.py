@@ -5,8 +5,8 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, Observer
-from graded_kernels.autograder.gpu.emulator.again import Byte, again
+from graded_kernels.autograder.gpu.emulator import EmulatorError, Observed, Observer
+from graded_kernels.autograder.gpu.emulator.observer import Byte
 
 
 @triton.jit
@@ -24,16 +24,16 @@ def beyond(x, y, BLOCK: tl.constexpr):
 class Notes(Observer):
     """Notes what it is told, and runs what it wants of a launch again."""
 
-    def __init__(self, wanted=lambda emulator, ended: None):
+    def __init__(self, wanted=lambda ended: None):
         self.told, self.wanted = [], wanted
-        self.emulator = Emulator(fill=0.0, observer=self)
+        self.emulator = Observed(self, fill=0.0)
 
     def launch_begins(self, launch):
         self.told.append(f"{launch.name} begins")
 
     def launch_ended(self, ended):
         self.told.append(f"{ended.launch.name} ended {'badly' if ended.error else 'well'}")
-        self.wanted(self.emulator, ended)
+        self.wanted(ended)
 
     def found(self, finding):
         self.told.append(finding.kind)
@@ -68,10 +68,10 @@ def test_a_finding_is_told_each_time_and_kept_once():
 def test_a_launch_runs_again_with_other_values_and_leaves_no_trace():
     found = []
 
-    def wanted(emulator, ended):
+    def wanted(ended):
         (line,) = ended.masked_off
         for fill in (0.0, 1.0, lambda place: 2.0 if place == line else 0.0):
-            with again(emulator, ended.call, np.array([1]), fill) as repeated:
+            with ended.again(np.array([1]), fill) as repeated:
                 assert repeated.well
                 assert [*repeated.masked_off] == [line]
                 found.append(y.tolist())
@@ -87,9 +87,9 @@ def test_a_launch_runs_again_with_other_values_and_leaves_no_trace():
 def test_who_touches_a_byte_is_noted_in_the_order_that_was_asked_for():
     touches = []
 
-    def wanted(emulator, ended):
+    def wanted(ended):
         byte = Byte(x.untyped_storage().data_ptr(), 4 * 99)
-        with again(emulator, ended.call, np.array([1, 0]), byte=byte) as repeated:
+        with ended.again(np.array([1, 0]), byte=byte) as repeated:
             touches.extend(repeated.touches)
 
     notes, x = Notes(wanted), torch.ones(100)

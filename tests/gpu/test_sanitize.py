@@ -301,9 +301,9 @@ def test_memory_that_is_freed_is_forgotten():
     with watched(lambda event: None, shim=False) as watch:
         y = torch.empty(64)
         address = y.untyped_storage().data_ptr()
-        assert address in watch.sanitizer.emulator.poisoned
+        assert address in watch.emulator.poisoned
         del y
-        assert address not in watch.sanitizer.emulator.poisoned
+        assert address not in watch.emulator.poisoned
 
 
 def test_a_copy_that_is_freed_is_forgotten():
@@ -311,9 +311,9 @@ def test_a_copy_that_is_freed_is_forgotten():
     with watched(lambda event: None, shim=False) as watch:
         copy = torch.empty(64).clone()
         address = copy.untyped_storage().data_ptr()
-        assert address in watch.sanitizer.emulator.poisoned
+        assert address in watch.emulator.poisoned
         del copy
-        assert address not in watch.sanitizer.emulator.poisoned
+        assert address not in watch.emulator.poisoned
 
 
 def test_what_an_earlier_part_wrote_is_written():
@@ -416,12 +416,12 @@ def test_an_index_outside_the_block_is_a_fault():
 
 
 def test_a_long_program_keeps_the_last_launches(monkeypatch):
-    monkeypatch.setattr("graded_kernels.autograder.gpu.emulator.emulator._MOST_OBSERVED", 4)
+    monkeypatch.setattr("graded_kernels.autograder.gpu.emulator.observed._MOST", 4)
     x, y = randn(8), torch.zeros(8)
     with watched((events := []).append, shim=False) as watch:
         for _ in range(10):
             double[(1,)](x, y, 8, BLOCK=8)
-        assert len(watch.sanitizer.emulator.launches) <= 4
+        assert len(watch.emulator.launches) <= 4
     assert [event["launch"]["number"] for event in events if "launch" in event] == list(range(1, 11))
 
 

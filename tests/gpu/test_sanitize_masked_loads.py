@@ -4,7 +4,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.gpu.emulator import launch
+from graded_kernels.autograder.gpu.emulator import Observed, execution
 from graded_kernels.autograder.gpu.sanitize import masked_loads, skipped
 from graded_kernels.autograder.gpu.sanitize.sanitizer import Sanitizer
 from graded_kernels.autograder.gpu.sanitize.watch import watched
@@ -189,8 +189,8 @@ def test_loads_that_different_values_show_are_found_together():
 
 def test_a_load_that_one_value_shows_is_not_looked_for_again(monkeypatch):
     """Runs: zeros; everywhere, and each alone with NaN; then everywhere and the one that matters, or does not yet."""
-    whole, original = [], launch.run
-    monkeypatch.setattr(launch, "run", lambda *arguments: whole.append(original(*arguments)) or whole[-1])
+    whole, original = [], execution.run
+    monkeypatch.setattr(execution, "run", lambda *arguments: whole.append(original(*arguments)) or whole[-1])
     x = randn(100).abs() + 1
     found = found_in(lambda: sum_and_largest[(1,)](x, torch.zeros(2), 100, BLOCK=128))
     assert len(found) == 2
@@ -198,7 +198,8 @@ def test_a_load_that_one_value_shows_is_not_looked_for_again(monkeypatch):
 
 
 def test_a_launch_with_a_known_access_out_of_bounds_is_tried():
-    with Sanitizer((events := []).append, known=lambda finding: finding["kind"] == "out-of-bounds").emulator:
+    sanitizer = Sanitizer((events := []).append, known=lambda finding: finding["kind"] == "out-of-bounds")
+    with Observed(sanitizer, fill=0.0):
         beyond_and_summed[(1,)](randn(100), torch.zeros(100), 100, BLOCK=128)
     assert [event["finding"]["kind"] for event in events if "finding" in event] == ["out-of-bounds", "masked-load"]
 

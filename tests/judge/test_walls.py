@@ -29,7 +29,7 @@ BEHIND = {  # modules that stand behind one, as far as the faces of other produc
     "judge.verdicts.make": 51,
     "judge.side_by_side.comparison": 65,
     "runner.sandbox.proof": 18,
-    "gpu.sanitize.sanitizer": 76,
+    "gpu.sanitize.sanitizer": 15,
     "classroom.nbgrader.grade": 18,
 }
 # Names of modules that stand in several places, until one of each is renamed.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .lane_values import LANE_VALUES
     from .launch import Argument, Launch
     from .limits import CANNOT_SHOW
+    from .observed import Observed
     from .observer import Observer
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "EmulatorError",
     "Finding",
     "Launch",
+    "Observed",
     "Observer",
     "Replay",
 ]

@@ -7,10 +7,10 @@ from typing import Any, TextIO
 import numpy as np
 
 from . import messages
+from .address_space import Outside, Part, Region, distinct
 from .claims import Lie
 from .findings import EmulatorError, Place, here
-from .kept import Kept
-from .memory import AddressSpace, Outside, Part, Region, distinct
+from .footprint import Footprint, Kept
 from .order import Order
 from .poison import memory
 from .shadow import Clash, Shadow
@@ -20,14 +20,13 @@ from .threads import KEPT, Touched
 Note = Callable[..., None]
 
 
-class Access:
+class Access(Footprint):
     """The memory that a running launch may touch. ``program`` is set for each program in turn.
 
-    first: the launch's first program number; the programs' own follow it. shadow: gives the shadow of a region's
-    storage. report, hint: take a finding, or a hint. poisoned: gives the pattern that a region's storage was filled
-    with, None where it was not. undefined: is called at a load with masked-off lanes and no ``other``. unordered: is
-    called with "own-store" where a program loads what other lanes of it have stored, and with "own-load" where it
-    stores what others have loaded.
+    shadow: gives the shadow of a region's storage. report, hint: take a finding, or a hint. poisoned: gives the pattern
+    that a region's storage was filled with, None where it was not. undefined: is called at a load with masked-off lanes
+    and no ``other``. unordered: is called with "own-store" where a program loads what other lanes of it have stored,
+    and with "own-load" where it stores what others have loaded.
     """
 
     def __init__(
@@ -42,14 +41,11 @@ class Access:
         undefined: Callable[[str, Region | None], None],
         unordered: Callable[[str, Region], None],
     ):
-        self.kernel, self.grid, self.first = kernel, grid, first
-        self.space = AddressSpace()
-        self.kept: dict[int, Kept] = {}  # by address: what the storages held that the launch has stored to
+        super().__init__(kernel, grid, first)
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
         self._undefined, self._unordered = undefined, unordered
         self._order = Order()
         self.keeps = False  # whether ``kept`` is wanted
-        self.ordered = False  # whether its programs may wait for each other
         self.warps = 4  # of a program
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1
@@ -73,15 +69,6 @@ class Access:
         self._order.begin(self.program)
         self._stores: dict[int, list[Touched]] = {}  # since a barrier, by address
         self._loads: dict[int, list[Touched]] = {}
-
-    def index(self, number: int) -> tuple[int, int, int] | None:
-        """Grid index of a program number; None for "several programs"."""
-        return None if number <= self.first else self.grid_index(number)
-
-    def grid_index(self, number: int) -> tuple[int, int, int]:
-        """Grid index of a program number that stands for one program."""
-        flat, z = divmod(number - self.first - 1, self.grid[2])
-        return (*divmod(flat, self.grid[1]), z)
 
     def load(
         self,

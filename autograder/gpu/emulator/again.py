@@ -4,50 +4,18 @@ import contextlib
 import copy
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from triton.runtime import interpreter
 
 from .access import Access
+from .address_space import Region
 from .emulator import Emulator
-from .findings import EmulatorError, Place, here
-from .kept import Kept
-from .launch import execute
-from .memory import Region
-from .observer import Call
+from .execution import execute
+from .findings import EmulatorError, here
+from .observer import Byte, Call, Fill, Repeated, Touch
 from .order import Order
 from .shadow import Clash, Shadow
-
-Fill = Callable[[Place], float]  # what masked-off lanes hold, by the line of the load
-
-
-class Byte(NamedTuple):
-    """A byte of the storage at an address."""
-
-    address: int
-    number: int
-
-
-class Touch(NamedTuple):
-    """An access to a byte: whether it reads, as an atomic does, its line, and the program, by number."""
-
-    reads: bool
-    place: Place
-    program: int
-
-
-@dataclass
-class Repeated:
-    """What the programs did. kept: what the storages held that they have stored to, by address. touches: accesses to
-    the byte that was asked for, in order.
-    """
-
-    well: bool = True
-    kept: dict[int, Kept] = field(default_factory=dict)
-    masked_off: dict[Place, np.ndarray] = field(default_factory=dict)
-    touches: list[Touch] = field(default_factory=list)
 
 
 @contextlib.contextmanager

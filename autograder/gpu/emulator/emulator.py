@@ -1,6 +1,5 @@
 """The strict emulator: Triton's own interpreter, made honest for the length of a ``with`` block."""
 
-import contextlib
 import functools
 import math
 import weakref
@@ -11,24 +10,21 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..borrowed import DisableTorchFunction
 from . import messages, poison
 from .access import Access
+from .address_space import Region
 from .coverage import Coverage
+from .execution import execute
 from .findings import EmulatorError, Finding, Place, here
 from .fresh_memory import FreshMemory, unwritten
 from .grid import Replay
-from .kept import BLOCK
-from .launch import Launch, execute
+from .launch import Launch
 from .limits import CANNOT_SHOW
-from .memory import Region
-from .observer import Call, Ended, Observer
 from .patches import Patches
 from .rewrite import early_returns
 from .shadow import Shadow
 from .tolerant import Tolerant
 
-_MOST_OBSERVED = 10_000  # launches that are kept where an observer was told of them; a program may have millions
 _active: "Emulator | None" = None
 
 
@@ -41,9 +37,6 @@ class Emulator:
     replay: keeps launches for a later block, and those it has from an earlier one are not run where they would be the
         same bit for bit (`grid.replay`). None runs every launch.
     names: by the address of their storages, tensors that a message names in addition to the kernel's parameter.
-    observer: is told of launches and findings as they come. Each configuration of an autotuned kernel is run for it, as
-        a GPU does, which times them (``configuration`` names the one that is running, "" outside of that), what a
-        launch overwrites is kept until it has been told, and so is what is reached of each kernel (``coverage``).
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
@@ -62,7 +55,10 @@ class Emulator:
     """
 
     together, lockstep, memory = True, True, 256 << 20
-    configuration = ""
+    tries = False  # whether each configuration of an autotuned kernel is run
+    configuration = ""  # that is running, "" outside of that
+    keeps = False  # whether what a launch overwrites is kept
+    coverage: Coverage | None = None  # what is reached of each kernel
     traced: set[tuple[str, str]] = set()  # kernels and their tensors, of all blocks, that are both loaded and stored
     passes: Callable[[Finding], bool] | None = None  # whether a launch goes on behind an access out of bounds
 
@@ -72,13 +68,8 @@ class Emulator:
         fill: float | None = None,
         replay: Replay | None = None,
         names: dict[int, str] | None = None,
-        observer: Observer | None = None,
     ):
         self.shuffle, self.fill, self.replay, self.names = shuffle, fill, replay, names or {}
-        self.observer, self.keeps = observer, observer is not None  # keeps: what a launch overwrites
-        self.coverage = Coverage() if observer else None
-        if observer:
-            self.passes = observer.passes
         self._clear()
 
     def _clear(self) -> None:
@@ -99,7 +90,6 @@ class Emulator:
         self._stamp = 1
         self._access: Access | None = None
         self._time = 0.0
-        self._ended: Access | None = None  # of the launch that ended last, for the observer
         self.undefined = False  # whether a load had masked-off lanes and no `other`
         self.masked_off: dict[Place, np.ndarray] = {}  # where the last launch had them, and which programs did
         self._patches: Patches | None = None
@@ -169,27 +159,6 @@ class Emulator:
         self._shadows.pop(storage.data_ptr(), None)
         self._forget_with(storage, storage.data_ptr())
 
-    def unwrite(self, access: Access) -> None:
-        """Has the elements to which a launch that has ended was the first to store be uninitialised again. Of types of
-        one byte, whose patterns are ordinary values, nothing changes.
-        """
-        for address, kept in access.kept.items():
-            shadow, regions = (
-                self._shadows.get(address),
-                [one for one in access.space.regions if one.address == address],
-            )
-            pattern = self.pattern(regions[0])
-            if shadow is None or pattern is None or pattern.size > 1 or not 1 < pattern.itemsize == shadow.unit:
-                continue
-            shadow.stored -= sum(region.stored for region in regions)
-            for number, before in kept.blocks.items():
-                words = before.size // shadow.unit * shadow.unit
-                empty = np.flatnonzero(before[:words].view(pattern.dtype) == pattern[0])
-                first = number * BLOCK // shadow.unit
-                empty = empty[shadow.writer.take(first + empty) >= 4 * access.first]
-                kept.now(number)[:words].view(pattern.dtype)[empty] = pattern[0]
-                shadow.writer[first + empty] = 0
-
     def forget_findings(self) -> None:
         """Begins a new part of the block: what was found and launched so far is no longer told or looked at."""
         for notes in (self._said, self._findings, self._hints, self._noticed):
@@ -243,29 +212,7 @@ class Emulator:
 
     def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Runs one launch of the interpreter's `GridExecutor`. Raises EmulatorError where the launch stops."""
-        call = Call(executor, args, options)
-        if self.observer is None:
-            execute(self, *call)
-        else:
-            with DisableTorchFunction():
-                self._observed(self.observer, call)
-
-    def _observed(self, observer: Observer, call: Call) -> None:
-        assert self.coverage is not None
-        call, self._ended = observer.launch_asked(call), None
-        error: BaseException | None = None
-        try:
-            with contextlib.nullcontext() if observer.judges(call) else self.coverage.paused():
-                execute(self, *call)
-        except BaseException as raised:
-            error = raised
-            raise
-        finally:
-            access, self._ended = self._ended, None
-            if access is not None:
-                observer.launch_ended(Ended(self._launches[-1], call, access, self.masked_off, error))
-            if news := self.coverage.news():
-                observer.reached(news)
+        execute(self, executor, args, options)
 
     def prepare(self) -> None:
         """Patches the language, before a kernel runs."""
@@ -275,10 +222,6 @@ class Emulator:
     def begin(self, launch: Launch) -> Access:
         """Begins a launch; returns the memory that it may touch."""
         x, y, z = launch.grid
-        if self.observer:
-            self.observer.launch_begins(launch)
-            if len(self._launches) >= _MOST_OBSERVED:
-                del self._launches[: _MOST_OBSERVED // 2], self._firsts[: _MOST_OBSERVED // 2]
         self._launches.append(launch)
         self._firsts.append(self._stamp)
         self._access = (Access if self.passes is None else Tolerant)(
@@ -302,7 +245,7 @@ class Emulator:
     def end(self, access: Access) -> None:
         """Ends the launch under way and adds up its traffic."""
         self.launching = False
-        self._access, self._ended = None, access if self.observer else None
+        self._access = None
         for region in access.space.regions:
             total = self._traffic.setdefault(region.name, {"loaded": 0, "stored": 0})
             total["loaded"] += region.loaded
@@ -334,20 +277,6 @@ class Emulator:
         """The time that an autotuner is told a configuration took."""
         self._time += 1
         return self._time if self._random is None else float(self._random.random())
-
-    def try_configuration(self, call: Callable[[], Any], twice: bool) -> bool:
-        """Runs a configuration of an autotuner, with its hooks. Returns whether it ran twice, as it may do where
-        ``twice`` is set.
-        """
-        if self.observer:
-            return self.observer.try_configuration(call, twice)
-        call()
-        return False
-
-    def passed_over(self, kernel: str) -> None:
-        """Notes that a configuration was not run: one that was differs from it in the compiler's options alone."""
-        if self.observer:
-            self.observer.left_out(kernel)
 
     def note_undefined(self, kernel: str, region: Region | None) -> None:
         """Notes a load with masked-off lanes and no ``other``. region: None where its address is in no tensor."""
@@ -410,17 +339,6 @@ class Emulator:
         self._followed.discard(address)
         self._shadows.pop(address, None)
         self._fresh.storages.pop(address, None)
-        if self.observer:
-            self.observer.forgotten(address)
-
-    def storers(self, access: Access, address: int, block: int) -> np.ndarray:
-        """By byte of a storage's block (`kept`), the number of the program that stored it in a launch that has ended;
-        0 where none did.
-        """
-        shadow = self._shadows[address]
-        size = access.kept[address].now(block).size // shadow.unit
-        stamps = shadow.writer.take(np.arange(size) + block * BLOCK // shadow.unit)
-        return np.repeat(np.where(stamps >= 4 * access.first, stamps >> 2, 0), shadow.unit)
 
     def pattern(self, region: Region) -> np.ndarray | None:
         """The poison that fills a region's storage where nobody has written, as unsigned words; None without."""
@@ -450,20 +368,17 @@ class Emulator:
         tensor: str,
         make: Callable[[Place], Finding],
         place: Place | None = None,
-    ) -> None:
+    ) -> Finding:
         place = place or here()
         key = (kind, tensor, place)
         if key not in self._said:
             self._said[key] = make(place)
             notes.append(self._said[key])
-        if self.observer:
-            self.observer.found(self._said[key])
+        return self._said[key]
 
     def record(self, error: EmulatorError) -> None:
         """Adds the finding of an error to `findings`."""
         self._findings.append(error.finding)
-        if self.observer:
-            self.observer.found(error.finding)
 
 
 def _forget(emulator: "weakref.ref[Emulator]", address: int) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .address_space import Outside, Region
 from .claims import Lie
 from .findings import Finding, Kind, Place, count, way
-from .memory import Outside, Region
 from .shadow import Clash
 
 Program = tuple[int, int, int]

@@ -1,14 +1,18 @@
-"""Who watches the launches of an emulator: what it is told, and what it is asked."""
+"""Who watches the launches of an emulator: what it is told, and what it may ask for."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import contextlib
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .access import Access
-from .findings import Finding, Place
+from .findings import EmulatorError, Finding, Place
+from .footprint import Footprint, Kept
 from .launch import Launch
+
+Fill = Callable[[Place], float]  # what masked-off lanes hold, by the line of the load
 
 
 class Call(NamedTuple):
@@ -19,22 +23,93 @@ class Call(NamedTuple):
     options: dict[str, Any]
 
 
+class Byte(NamedTuple):
+    """A byte of the storage at an address."""
+
+    address: int
+    number: int
+
+
+class Touch(NamedTuple):
+    """An access to a byte: whether it reads, as an atomic does, its line, and the program, by number."""
+
+    reads: bool
+    place: Place
+    program: int
+
+
+@dataclass
+class Repeated:
+    """What the programs did. kept: what the storages held that they have stored to, by address. touches: accesses to
+    the byte that was asked for, in order.
+    """
+
+    well: bool = True
+    kept: dict[int, Kept] = field(default_factory=dict)
+    masked_off: dict[Place, np.ndarray] = field(default_factory=dict)
+    touches: list[Touch] = field(default_factory=list)
+
+
+class Again(Protocol):
+    """Runs some programs of a launch once more."""
+
+    def __call__(
+        self, programs: np.ndarray, fill: float | Fill = 0.0, byte: Byte | None = None
+    ) -> contextlib.AbstractContextManager[Repeated]:
+        """A block in which these programs, by number, have run in this order, with ``fill`` in masked-off lanes without
+        ``other``. What they stored is there in the block alone. byte: one of which every access is noted.
+        """
+
+
 @dataclass(frozen=True)
 class Ended:
-    """A launch that has ended. access: its tensors, and what the storages held that it stored to. masked_off: the
+    """A launch that has ended. footprint: its tensors, and what the storages held that it stored to. masked_off: the
     lines of loads with masked-off lanes and no ``other``, and which programs had them. error: what stopped it, if it
     did not run to its end.
+
+    again: runs programs of it once more. storers: by byte of a block (`Kept`) of a storage, given by address and
+    number, the number of the program that stored it, 0 where none did. unwrite: has the elements to which it was the
+    first to store be uninitialised again; of types of one byte, whose patterns are ordinary values, nothing changes.
     """
 
     launch: Launch
     call: Call
-    access: Access
+    footprint: Footprint
     masked_off: dict[Place, np.ndarray]
     error: BaseException | None
+    again: Again
+    storers: Callable[[int, int], np.ndarray]
+    unwrite: Callable[[], None]
+
+
+class Machine(Protocol):
+    """What an observer may ask of the emulator that it watches. configuration: of an autotuned kernel, that is running;
+    "" outside of that.
+    """
+
+    configuration: str
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """The launches so far, in order."""
+
+    def record(self, error: EmulatorError) -> None:
+        """Adds the finding of an error to what was found."""
+
+    def forget_findings(self) -> None:
+        """Begins a new part: what was found and launched so far is no longer told or looked at."""
+
+    def never_called(self, functions: Iterable[types.FunctionType]) -> list[dict[str, Any]]:
+        """Those of these functions of which nothing was reached, as `Observer.reached` is told of them."""
 
 
 class Observer:
-    """Is told what happens to the launches of an `Emulator`; a method that is not overridden changes nothing."""
+    """Is told what happens to the launches of an emulator; a method that is not overridden changes nothing.
+
+    emulator: the one that it watches (`Observed`), which says so when it is made.
+    """
+
+    emulator: Machine
 
     def launch_asked(self, call: Call) -> Call:
         """The launch to run in place of the one that was called. What it raises, the launch raises."""
@@ -48,7 +123,7 @@ class Observer:
         """A launch begins."""
 
     def launch_ended(self, ended: Ended) -> None:
-        """A launch has ended, and may be run `again`. What it keeps of ``ended`` may be large."""
+        """A launch has ended, and may be run again. What it keeps of ``ended`` may be large."""
 
     def found(self, finding: Finding) -> None:
         """Something was found or is suspicious, for the first time or once more."""

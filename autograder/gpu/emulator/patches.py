@@ -4,7 +4,7 @@ What is changed, for the length of an `Emulator` block:
 
 - the class of the interpreter's one builder becomes `StrictBuilder` (arithmetic and memory), which asks of `tl.dot` the
   sizes that CUDA asks for;
-- `GridExecutor.__call__` runs `launch.execute`;
+- `GridExecutor.__call__` runs `execution.execute`;
 - `tl.reduce` and `tl.associative_scan` use `StrictReduce` and `StrictScan`;
 - kernels are rewritten by `StrictTransformer` and `rewrite.rewritten`, and a tensor's truth value is `dialect.truth`;
 - where `Emulator.coverage` is set, they note which of their statements run;
@@ -12,7 +12,7 @@ What is changed, for the length of an `Emulator` block:
 - what the language works out anew for each operation is remembered (`shortcuts`);
 - the language is patched once for the block, not once for each call of a device function;
 - libdevice's functions, empty outside a compiler, call their CUDA twins;
-- the autotuner picks a configuration without timing any, or runs each of them once (`Emulator.observer`).
+- the autotuner picks a configuration without timing any, or runs each of them once (`Emulator.tries`).
 """
 
 import functools
@@ -36,8 +36,8 @@ from . import (
     counters,
     coverage,
     dialect,
+    execution,
     language,
-    launch,
     rewrite,
     scaled,
     shortcuts,
@@ -192,7 +192,7 @@ class Patches:
 
         def called(function: Any, *args: Any, **named: Any) -> Any:
             if not emulator.launching:
-                error = launch.not_launched(function.fn.__name__)
+                error = execution.not_launched(function.fn.__name__)
                 emulator.record(error)
                 raise error
             if function not in ready:
@@ -230,7 +230,7 @@ class Patches:
 
     def _autotuner(self) -> None:
         emulator, original = self.emulator, autotuner.Autotuner.run
-        if emulator.observer:
+        if emulator.tries:
             tuning = Tuning(emulator, original, bench)
             self._set(autotuner.Autotuner, "run", lambda *args, **named: tuning.run(*args, **named))
             self._set(autotuner.Autotuner, "_bench", lambda *args, **named: tuning.bench(*args, **named))

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from .access import Access
+from .address_space import Outside
 from .findings import EmulatorError, Finding
-from .memory import Outside
 
 
 class Tolerant(Access):

@@ -3,26 +3,25 @@
 import numpy as np
 import torch
 
-from ..emulator.access import Access
-from ..emulator.kept import BLOCK
-from ..emulator.memory import Region
+from ..emulator.address_space import Region
+from ..emulator.footprint import BLOCK, Footprint
 
 _WITH_NAN = {torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2}
 
 
-def element(access: Access, address: int, byte: int) -> tuple[Region, int] | None:
+def element(footprint: Footprint, address: int, byte: int) -> tuple[Region, int] | None:
     """The tensor that holds a byte of the storage at an address, and the offset of its element; None without one."""
-    for region in access.space.regions:
+    for region in footprint.space.regions:
         offset = (byte - region.offset) // region.itemsize
         if region.address == address and 0 <= offset < region.layout.span:
             return region, offset
     return None
 
 
-def differing(access: Access, address: int, number: int, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+def differing(footprint: Footprint, address: int, number: int, old: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Which bytes of a storage's block differ in two versions of it. Two NaN do not, whatever their bits are."""
     differs: np.ndarray = old != new
-    for region in access.space.regions:
+    for region in footprint.space.regions:
         size = region.dtype.itemsize
         if region.address != address or size != region.itemsize or region.dtype not in _WITH_NAN or not differs.any():
             continue
@@ -35,9 +34,9 @@ def differing(access: Access, address: int, number: int, old: np.ndarray, new: n
     return differs
 
 
-def change(access: Access, address: int, number: int, old: np.ndarray, new: np.ndarray) -> str:
+def change(footprint: Footprint, address: int, number: int, old: np.ndarray, new: np.ndarray) -> str:
     """The first element that differs in two versions of a storage's block, and how."""
-    found = element(access, address, number * BLOCK + int(differing(access, address, number, old, new).argmax()))
+    found = element(footprint, address, number * BLOCK + int(differing(footprint, address, number, old, new).argmax()))
     if found is None:
         return "it stores other values"
     region, offset = found

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ..borrowed import TensorBase
-from ..emulator import poison
+from ..emulator import Observed, poison
 from .sanitizer import Sanitizer
 from .uninitialised import say_unwritten, watched_address
 
@@ -68,12 +68,10 @@ def _read(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
+def watched_exports(sanitizer: Sanitizer, emulator: Observed) -> Iterator[None]:
     """Has ``sanitizer`` notice what the block reads of ``tensor.numpy()``, of ``tensor.tolist()``, and of what NumPy's
     asarray and array make of a tensor.
     """
-
-    emulator = sanitizer.emulator
 
     def numpy(tensor: torch.Tensor, *args: Any, **named: Any) -> np.ndarray[Any, Any]:
         array: np.ndarray[Any, Any] = TensorBase.numpy(tensor, *args, **named)
@@ -81,12 +79,12 @@ def watched_exports(sanitizer: Sanitizer) -> Iterator[None]:
         if pattern.size > 1 or pattern.itemsize == 1 or not _missing(tensor):
             return array
         export = array.view(Export)
-        export.pattern, export.tell = pattern, lambda: say_unwritten(sanitizer, "reads", "numpy", tensor)
+        export.pattern, export.tell = pattern, lambda: say_unwritten(sanitizer, emulator, "reads", "numpy", tensor)
         return export
 
     def tolist(tensor: torch.Tensor) -> Any:
         if _missing(tensor):
-            say_unwritten(sanitizer, "reads", "tolist", tensor)
+            say_unwritten(sanitizer, emulator, "reads", "tolist", tensor)
         return TensorBase.tolist(tensor)
 
     def _missing(tensor: torch.Tensor) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..compiler import KernelLaunch
 from ..compiler.launches import plain_launches
-from ..emulator import Argument, Launch
+from ..emulator.launch import Argument, Launch
 from ..emulator.rewrite import has_source
 
 

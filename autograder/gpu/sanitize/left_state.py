@@ -10,12 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..emulator import Emulator, Finding
-from ..emulator.access import Access
-from ..emulator.again import Byte, Touch, again
-from ..emulator.findings import Place
-from ..emulator.kept import BLOCK
-from ..emulator.observer import Call, Ended
+from ..emulator.findings import Finding, Place
+from ..emulator.footprint import BLOCK
+from ..emulator.observer import Byte, Ended, Touch
 from .differences import change, differing, element
 
 _PROGRAMS = 64  # that are looked through for the line of an access by several
@@ -24,16 +21,15 @@ _PROGRAMS = 64  # that are looked through for the line of an access by several
 class _Launch(NamedTuple):
     """A launch, and its stores by storage and block: the program of each byte, 0 where there is none, and the bytes."""
 
-    call: Call
-    access: Access
+    ended: Ended
     stores: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]
 
 
 class LeftState:
-    """Runs the configurations of autotuned kernels under ``emulator``, and calls ``say`` with findings."""
+    """Runs the configurations of autotuned kernels, and calls ``say`` with findings."""
 
-    def __init__(self, emulator: Emulator, say: Callable[[Finding], None]):
-        self._emulator, self._say = emulator, say
+    def __init__(self, say: Callable[[Finding], None]):
+        self._say = say
         self._wanted = False  # whether launches are to be noted
         self._launches: list[_Launch] = []
 
@@ -53,15 +49,15 @@ class LeftState:
         """Takes note of a launch, if it belongs to a configuration and reads what it stores."""
         if not self._wanted:
             return
-        access = ended.access
-        stored = {address for address, kept in access.kept.items() if kept.blocks}
-        if any(region.loaded and region.address in stored for region in access.space.regions):
+        footprint = ended.footprint
+        stored = {address for address, kept in footprint.kept.items() if kept.blocks}
+        if any(region.loaded and region.address in stored for region in footprint.space.regions):
             stores = {
-                (address, number): (self._emulator.storers(access, address, number), kept.now(number).copy())
-                for address, kept in access.kept.items()
+                (address, number): (ended.storers(address, number), kept.now(number).copy())
+                for address, kept in footprint.kept.items()
                 for number in kept.blocks
             }
-            self._launches.append(_Launch(ended.call, access, stores))
+            self._launches.append(_Launch(ended, stores))
 
     def _noted(self, call: Callable[[], Any], wanted: bool) -> list[_Launch]:
         self._wanted, self._launches = wanted, []
@@ -74,21 +70,22 @@ class LeftState:
     def _compare(self, old: _Launch, new: _Launch) -> None:
         for key in sorted(old.stores.keys() & new.stores.keys()):
             (before, was), (after, now) = old.stores[key], new.stores[key]
-            differs = differing(new.access, *key, was[: before.size], now[: after.size]) & (before != 0) & (after != 0)
+            block = new.ended.footprint, *key
+            differs = differing(*block, was[: before.size], now[: after.size]) & (before != 0) & (after != 0)
             if differs.any():
                 byte = int(differs.argmax())
                 changed = np.where(differs, now[: after.size], was[: before.size])
-                effect = change(new.access, *key, was[: before.size], changed)
+                effect = change(*block, was[: before.size], changed)
                 self._say(self._finding(new, key[0], key[1] * BLOCK + byte, int(after[byte]), effect))
                 return
 
     def _finding(self, launch: _Launch, address: int, byte: int, number: int, effect: str) -> Finding:
-        access, kernel = launch.access, launch.access.kernel
-        region, offset = element(access, address, byte) or (None, None)
-        programs = np.array([number - access.first - 1])
-        if number <= access.first:  # several: who comes first can be any of them
-            programs = np.arange(min(_PROGRAMS, int(np.prod(access.grid))))
-        with again(self._emulator, launch.call, programs, byte=Byte(address, byte)) as repeated:
+        footprint, kernel = launch.ended.footprint, launch.ended.footprint.kernel
+        region, offset = element(footprint, address, byte) or (None, None)
+        programs = np.array([number - footprint.first - 1])
+        if number <= footprint.first:  # several: who comes first can be any of them
+            programs = np.arange(min(_PROGRAMS, int(np.prod(footprint.grid))))
+        with launch.ended.again(programs, byte=Byte(address, byte)) as repeated:
             _, place, program = _reader(repeated.touches, int(programs[0]))
         name = region.name if region else ""
         text = (
@@ -103,7 +100,7 @@ class LeftState:
             kernel,
             name,
             offset,
-            access.grid_index(access.first + 1 + program),
+            footprint.grid_index(footprint.first + 1 + program),
             place.line,
             place.source,
             place.file,

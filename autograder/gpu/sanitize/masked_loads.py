@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from ..emulator import LANE_VALUES, Argument, Emulator, Finding, Launch
-from ..emulator.access import Access
-from ..emulator.again import Fill, again
-from ..emulator.findings import Place
-from ..emulator.observer import Call, Ended
+from ..emulator.findings import Finding, Place
+from ..emulator.footprint import Footprint
+from ..emulator.lane_values import LANE_VALUES
+from ..emulator.launch import Argument, Launch
+from ..emulator.observer import Ended, Fill
 from .differences import change, differing
 
 _MOST = 1 << 30  # bytes that a launch stores and that are copied to run it again
@@ -40,19 +40,18 @@ class _Trial(NamedTuple):
     masked-off lanes.
     """
 
-    access: Access
-    call: Call
+    ended: Ended
     programs: np.ndarray
     zeros: _Result = _Result(None, [])
 
 
 class MaskedLoads:
-    """Runs launches of ``emulator`` again. Calls ``say`` with findings, and ``untried`` with a kernel's name and why
-    one of its launches was not tried.
+    """Runs launches again. Calls ``say`` with findings, and ``untried`` with a kernel's name and why one of its
+    launches was not tried.
     """
 
-    def __init__(self, emulator: Emulator, say: Callable[[Finding], None], untried: Callable[[str, str], None]):
-        self.emulator, self.say, self.untried = emulator, say, untried
+    def __init__(self, say: Callable[[Finding], None], untried: Callable[[str, str], None]):
+        self.say, self.untried = say, untried
         self._tried: dict[Hashable, list[Finding]] = {}  # what was found, by class
 
     def launched(self, ended: Ended) -> None:
@@ -61,17 +60,17 @@ class MaskedLoads:
             return
         key = _class(ended.launch, ended.masked_off)
         if key not in self._tried:
-            access, call = ended.access, ended.call
-            if why := _obstacle(access, [*call.args, *call.options.values()]):
+            footprint, call = ended.footprint, ended.call
+            if why := _obstacle(footprint, [*call.args, *call.options.values()]):
                 self.untried(ended.launch.name, why)
                 return
-            self._tried[key] = self._try(_Trial(access, call, _programs(access, ended.masked_off)))
+            self._tried[key] = self._try(_Trial(ended, _programs(footprint, ended.masked_off)))
         for finding in self._tried[key]:
             self.say(finding)
 
     def _try(self, trial: _Trial) -> list[Finding]:
         """Runs a launch again with each value, and leaves its results as they are."""
-        kept = trial.access.kept.values()
+        kept = trial.ended.footprint.kept.values()
         after = [(memory, {number: memory.now(number).copy() for number in memory.blocks}) for memory in kept]
         for memory in kept:
             memory.put_back()
@@ -81,7 +80,7 @@ class MaskedLoads:
             for memory, blocks in after:
                 for number, block in blocks.items():
                     memory.now(number)[:] = block
-        return [_finding(trial.access.kernel, place, effect) for place, effect in found.items()]
+        return [_finding(trial.ended.footprint.kernel, place, effect) for place, effect in found.items()]
 
     def _found(self, trial: _Trial) -> dict[Place, str]:
         """The loads whose lanes matter, each with a sentence that says what they do."""
@@ -116,7 +115,7 @@ class MaskedLoads:
         return _difference(self._result(fill, trial), trial)
 
     def _result(self, fill: float | Fill, trial: _Trial) -> _Result:
-        with again(self.emulator, trial.call, trial.programs, fill) as run:
+        with trial.ended.again(trial.programs, fill) as run:
             blocks = {(at, n): old.now(n).copy() for at, old in run.kept.items() for n in old.blocks}
             return _Result(blocks if run.well else None, [*run.masked_off])
 
@@ -128,32 +127,32 @@ def _at(places: set[Place], value: float) -> Fill:
 
 def _difference(result: _Result, trial: _Trial) -> str:
     """What differs from the result with zeros, as the end of a sentence; "" where nothing does."""
-    blocks, zeros = result.blocks, trial.zeros.blocks
+    blocks, zeros, footprint = result.blocks, trial.zeros.blocks, trial.ended.footprint
     if blocks is None or zeros is None:
         return "" if blocks is zeros else "the launch fails"
     for address, number in sorted(blocks.keys() | zeros.keys()):
-        before = trial.access.kept[address].now(number) if address in trial.access.kept else None
+        before = footprint.kept[address].now(number) if address in footprint.kept else None
         old, new = zeros.get((address, number), before), blocks.get((address, number), before)
         if old is None or new is None:
             return "it stores to another tensor"
-        if differing(trial.access, address, number, old, new).any():
-            return change(trial.access, address, number, old, new)
+        if differing(footprint, address, number, old, new).any():
+            return change(footprint, address, number, old, new)
     return ""
 
 
-def _obstacle(access: Access, arguments: list[Any]) -> str:
+def _obstacle(footprint: Footprint, arguments: list[Any]) -> str:
     """Why a launch cannot run again, "" where it can."""
     if any(tensor.device.type != "cpu" for tensor in _tensors(arguments)):
         return "its tensors are in a device's memory"
-    if sum(kept.nbytes for kept in access.kept.values()) > _MOST:
+    if sum(kept.nbytes for kept in footprint.kept.values()) > _MOST:
         return f"it stores more than {_MOST >> 30} GiB"
     return ""
 
 
-def _programs(access: Access, places: dict[Place, np.ndarray]) -> np.ndarray:
+def _programs(footprint: Footprint, places: dict[Place, np.ndarray]) -> np.ndarray:
     """The programs to run again: a launch whose programs wait for each other needs all."""
-    if access.ordered:
-        return np.arange(math.prod(access.grid))
+    if footprint.ordered:
+        return np.arange(math.prod(footprint.grid))
     some = [np.flatnonzero(masked) for masked in places.values()]
     spread = [np.linspace(0, one.size - 1, min(one.size, _PROGRAMS)).astype(np.int64) for one in some]
     return np.unique(np.concatenate([one[at] for one, at in zip(some, spread, strict=True)]))

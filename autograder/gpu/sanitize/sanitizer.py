@@ -7,10 +7,9 @@ from typing import Any, NoReturn, Protocol
 
 import torch
 
-from ..cuda import graphs
-from ..emulator import OF_MEMORY, Emulator, EmulatorError, Finding, Launch, Observer
-from ..emulator.findings import here
-from ..emulator.observer import Call, Ended
+from ..emulator.findings import OF_MEMORY, EmulatorError, Finding, here
+from ..emulator.launch import Launch
+from ..emulator.observer import Call, Ended, Observer
 from .buffers import as_tensor, is_buffer
 from .generated import Line, by_helion, by_inductor
 from .left_state import LeftState
@@ -36,7 +35,7 @@ class LaunchForms(Protocol):
 
 
 class Sanitizer(Observer):
-    """Has a program's launches run as today's NVIDIA GPUs would, in the block of its ``emulator``, and reports what is
+    """Watches a program's launches in an emulator that runs them as today's NVIDIA GPUs would, and reports what is
     found.
 
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
@@ -55,6 +54,8 @@ class Sanitizer(Observer):
     """
 
     reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
+    # Raises RuntimeError where a GPU may not be waited for; None: it may always. Called with what waits.
+    waits: Callable[[str], None] | None = None
     # Lines of the program (file, number, text) that a generated kernel computes, by its name.
     origins: Mapping[str, list[Line]] = {}
 
@@ -66,7 +67,6 @@ class Sanitizer(Observer):
         forms: LaunchForms | None = None,
     ):
         self.emit, self._chosen, self.known = emit, judges, known
-        self.emulator = Emulator(fill=0.0, observer=self)
         self.moved = 0  # bytes loaded and stored
         self.users: dict[int, tuple[str, str]] = {}  # kernel and parameter that a storage was last given to
         self._number = 0  # of launches
@@ -76,8 +76,8 @@ class Sanitizer(Observer):
         self._judging = True  # whether the launch under way is judged
         self._judged: dict[str, bool] = {}  # whether a kernel of this name is
         self._forms = forms
-        self._masked_loads = MaskedLoads(self.emulator, self.say, self._untried)
-        self._left_state = LeftState(self.emulator, self.say)
+        self._masked_loads = MaskedLoads(self.say, self._untried)
+        self._left_state = LeftState(self.say)
 
     def next(self) -> None:
         """Begins the next part, such as a test: what is found from now on is reported as if it were new."""
@@ -114,7 +114,7 @@ class Sanitizer(Observer):
         """Adds up the bytes that a launch moved, notes which storages it was given, and runs it again where its result
         may depend on what it should not.
         """
-        for region in ended.access.space.regions:
+        for region in ended.footprint.space.regions:
             self.moved += region.loaded + region.stored
             self.users[region.tensor.untyped_storage().data_ptr()] = ended.launch.name, region.name
         if self._judging and ended.launch.name not in self.origins and _ran(ended.error):
@@ -123,7 +123,7 @@ class Sanitizer(Observer):
             self._masked_loads.launched(ended)
             self._left_state.launched(ended)
         if self.emulator.configuration:  # a trial: what it leaves is not the result
-            self.emulator.unwrite(ended.access)
+            ended.unwrite()
 
     def _ask_compiler(self, launch: Launch) -> None:
         if self._forms and (event := self._forms.event(launch)):
@@ -144,7 +144,8 @@ class Sanitizer(Observer):
         """Runs a configuration of an autotuner, and again where its results may depend on what it has left behind.
         Raises RuntimeError, as CUDA does, while a graph is captured: a GPU waits for the time it takes.
         """
-        graphs.forbid("the benchmark of an autotuner")
+        if self.waits:
+            self.waits("the benchmark of an autotuner")
         return self._left_state.run(run, twice)
 
     def left_out(self, kernel: str) -> None:
@@ -160,8 +161,7 @@ class Sanitizer(Observer):
 
     def never_called(self) -> None:
         """Emits what the program has of kernels that it never launched."""
-        coverage = self.emulator.coverage
-        if self._chosen is None and coverage and (rest := coverage.never_called(own_kernels())):
+        if self._chosen is None and (rest := self.emulator.never_called(own_kernels())):
             self.emit({"coverage": rest})
 
     def _untried(self, kernel: str, why: str) -> None:
@@ -194,17 +194,11 @@ class Sanitizer(Observer):
         self.emit({"launch": about})
 
     def forgotten(self, address: int) -> None:
-        """Drops what is known of a storage that is gone."""
+        """Drops what is known of a storage that is gone, or new."""
         self.users.pop(address, None)
-
-    def allocated(self, tensor: torch.Tensor) -> None:
-        """Poisons the uninitialised memory of a new tensor."""
-        self.emulator.poison_(tensor)
-        self.users.pop(tensor.untyped_storage().data_ptr(), None)
 
     def copied(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
         """Notes that ``tensor`` is a copy of ``source``, uninitialised elements included."""
-        self.emulator.mark_copied(tensor)
         user = self.users.get(source.untyped_storage().data_ptr())
         if user:
             self.users[tensor.untyped_storage().data_ptr()] = user

@@ -62,7 +62,8 @@ class Plugin:
         shim, device = not options.no_cuda_shim, options.sanitize_device
         watching = watched(self._record, shim, device, self.since, lambda finding: bool(self._how_passed(finding)))
         watch = self._stack.enter_context(watching)
-        self.sanitizer, self.shim, self.unlike_gpu = watch.sanitizer, watch.shim, watch.unlike_gpu
+        self.sanitizer, self.emulator = watch.sanitizer, watch.emulator
+        self.shim, self.unlike_gpu = watch.shim, watch.unlike_gpu
 
     # the session
 

@@ -10,8 +10,8 @@ from ..aten import ALLOCATE, COMPUTE, base
 from ..borrowed import DisableTorchFunction, TorchDispatchMode, schema
 from ..cuda.lazy_dynamo import lazily
 from ..cuda.placement import has_storage
-from ..emulator import Finding
-from ..emulator.findings import here
+from ..emulator import Observed
+from ..emulator.findings import Finding, here
 from .sanitizer import Sanitizer
 
 _COPY = frozenset("clone _to_copy copy contiguous cat stack constant_pad_nd repeat roll flip".split())
@@ -20,13 +20,14 @@ _ONE_BYTE = 1  # the poison of a dtype so small may well be a value that was wri
 
 @lazily
 class UninitialisedMemory(TorchDispatchMode):
-    """Has ``sanitizer`` poison what `torch.empty` and its kin return. An operator that computes with elements that a
-    kernel should have written and did not is a finding. Copying them is not; the copy is watched in turn.
+    """Has ``emulator`` poison what `torch.empty` and its kin return. An operator that computes with elements that a
+    kernel should have written and did not is a finding of ``sanitizer``. Copying them is not; the copy is watched in
+    turn.
     """
 
-    def __init__(self, sanitizer: Sanitizer):
+    def __init__(self, sanitizer: Sanitizer, emulator: Observed):
         super().__init__()  # type: ignore[no-untyped-call]
-        self.sanitizer = sanitizer
+        self.sanitizer, self.emulator = sanitizer, emulator
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -40,7 +41,7 @@ class UninitialisedMemory(TorchDispatchMode):
             return self._call(func, args, kwargs or {})
 
     def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        emulator, name = self.sanitizer.emulator, base(schema(func).name)
+        emulator, name = self.emulator, base(schema(func).name)
         if emulator.launching:
             return func(*args, **kwargs)
         if name in ALLOCATE:
@@ -48,7 +49,7 @@ class UninitialisedMemory(TorchDispatchMode):
         sources = [tensor for tensor in _tensors(args) if _address(tensor) in emulator.poisoned]
         if sources and name in COMPUTE:
             for tensor in sources:
-                say_unwritten(self.sanitizer, "computes with", name, tensor)
+                say_unwritten(self.sanitizer, emulator, "computes with", name, tensor)
         result = func(*args, **kwargs)
         if sources and name in _COPY:
             in_place = schema(func).is_mutable
@@ -60,25 +61,27 @@ class UninitialisedMemory(TorchDispatchMode):
 
     def _allocated(self, result: torch.Tensor) -> torch.Tensor:
         if _plain(result):
-            self.sanitizer.allocated(result)
-            weakref.finalize(result.untyped_storage(), self.sanitizer.emulator.mark_initialised, _address(result))
+            self.emulator.poison_(result)
+            self.sanitizer.forgotten(_address(result))
+            weakref.finalize(result.untyped_storage(), self.emulator.mark_initialised, _address(result))
         return result
 
     def _copied(self, target: object, source: torch.Tensor | None) -> None:
         if source is None or not isinstance(target, torch.Tensor) or not _plain(target):
             return
         if target.dtype == source.dtype and target.element_size() > _ONE_BYTE and _address(source) != _address(target):
+            self.emulator.mark_copied(target)
             self.sanitizer.copied(target, source)
 
 
-def say_unwritten(sanitizer: Sanitizer, verb: str, operator: str, tensor: torch.Tensor) -> None:
+def say_unwritten(sanitizer: Sanitizer, emulator: Observed, verb: str, operator: str, tensor: torch.Tensor) -> None:
     """Has ``sanitizer`` say what a kernel never wrote of a tensor. verb: what ``operator`` does with it."""
     address = _address(tensor)
     kernel, name = sanitizer.users.get(address, ("", ""))
     if not kernel:
         return  # it was never given to a kernel
     whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
-    missing = sanitizer.emulator.unwritten(tensor, f"`{name}`" if whole else f"this part of `{name}`")
+    missing = emulator.unwritten(tensor, f"`{name}`" if whole else f"this part of `{name}`")
     if missing:
         place, what = here(), missing.message
         text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {what[0].upper()}{what[1:]}"
@@ -86,7 +89,7 @@ def say_unwritten(sanitizer: Sanitizer, verb: str, operator: str, tensor: torch.
             Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
         )
     if missing or whole:
-        sanitizer.emulator.mark_initialised(address)
+        emulator.mark_initialised(address)
 
 
 def watched_address(tensor: torch.Tensor) -> int:

@@ -9,9 +9,9 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from ..cuda import reachable, shimmed
+from ..cuda import graphs, reachable, shimmed
 from ..devices import DEFAULT, Properties
-from ..emulator import EmulatorError
+from ..emulator import EmulatorError, Observed
 from .changed import Changed
 from .exports import watched_exports
 from .forms import Forms
@@ -21,9 +21,12 @@ from .uninitialised import UninitialisedMemory
 
 @dataclass(frozen=True)
 class Watch:
-    """What watches a program. gpu: the one that is simulated for it. unlike_gpu: as `Simulated` has it, so far."""
+    """What watches a program. emulator: where its launches run. gpu: the one that is simulated for it. unlike_gpu: as
+    `Simulated` has it, so far.
+    """
 
     sanitizer: Sanitizer
+    emulator: Observed
     gpu: Properties | None = None
     unlike_gpu: dict[str, None] = field(default_factory=dict)
 
@@ -46,13 +49,15 @@ def watched(
     known: as `Sanitizer` has it.
     """
     sanitizer = Sanitizer(emit, Changed(since) if since else None, known, Forms())
-    watch = Watch(sanitizer)
-    with sanitizer.emulator, np.errstate(all="ignore"), UninitialisedMemory(sanitizer), contextlib.ExitStack() as stack:
-        stack.enter_context(watched_exports(sanitizer))
+    emulator = Observed(sanitizer, fill=0.0)
+    watch = Watch(sanitizer, emulator)
+    uninitialised = UninitialisedMemory(sanitizer, emulator)
+    with emulator, np.errstate(all="ignore"), uninitialised, contextlib.ExitStack() as stack:
+        stack.enter_context(watched_exports(sanitizer, emulator))
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
-            sanitizer.reachable, sanitizer.origins = reachable, simulated.origins
-            watch = Watch(sanitizer, simulated.gpu, simulated.unlike_gpu)
+            sanitizer.reachable, sanitizer.waits, sanitizer.origins = reachable, graphs.forbid, simulated.origins
+            watch = Watch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
         elif torch.cuda.is_available():
             stack.enter_context(patch.object(torch, "compile", _uncompiled(sanitizer.refuse)))
         yield watch

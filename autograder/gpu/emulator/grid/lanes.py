@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from ..memory import distinct
+from ..address_space import distinct
 from .places import Places
 
 _SPARSE = 64  # where there are fewer possible elements for each lane, a flag for each is quicker than to sort the lanes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..access import Access
-from ..memory import Region
+from ..address_space import Region
 from ..shadow import Shadow
 from ..threads import KEPT
 from .fallback import Fallback, Traced

@@ -13,9 +13,9 @@ from triton.runtime import interpreter
 
 from .. import messages
 from ..access import Access
+from ..address_space import Region
 from ..claims import Lie
 from ..findings import Finding, Place, here
-from ..memory import Region
 from .builder import GridBuilder
 from .fallback import Fallback, NoLockstep, TooWide, Traced
 from .freed_memory import keep_freed_memory

@@ -9,8 +9,8 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
+from ..address_space import AddressSpace, Region
 from ..handles import numpy_type
-from ..memory import AddressSpace, Region
 from .fallback import Fallback
 
 

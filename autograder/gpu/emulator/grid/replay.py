@@ -26,7 +26,7 @@ from triton.runtime.interpreter import InterpretedFunction
 
 from .. import rewrite
 from ..access import Access
-from ..memory import Region
+from ..address_space import Region
 from .memory import Memory
 
 _MOST_BYTES = 16 << 20  # of the storages of one launch; more take longer to digest than they are worth

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..kept import BLOCK, Kept
+from ..footprint import BLOCK, Kept
 from ..shadow import Pages, Shadow, zeros
 from .fallback import Fallback
 from .lanes import Lanes

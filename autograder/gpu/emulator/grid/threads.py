@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..memory import Region
+from ..address_space import Region
 from ..threads import Touched
 
 

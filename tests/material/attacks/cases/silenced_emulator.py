@@ -18,7 +18,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 for name, module in list(sys.modules.items()):
-    if name.endswith("emulator.memory"):
+    if name.endswith("emulator.address_space"):
 
         def inside(region, addresses, itemsize):
             offsets = (addresses - addresses.dtype.type(region.virtual)).astype("int64") // itemsize

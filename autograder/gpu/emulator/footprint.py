@@ -1,8 +1,12 @@
-"""What a storage held before a launch, kept block by block when one is first stored to: it costs what is stored."""
+"""What a launch touches of memory, and what a storage held before, kept block by block when one is first stored to: it
+costs what is stored.
+"""
 
 from collections.abc import Callable
 
 import numpy as np
+
+from .address_space import AddressSpace
 
 BLOCK = 1 << 16  # bytes, a multiple of every element's size
 
@@ -42,3 +46,27 @@ class Kept:
         """Restores what was kept."""
         for number, before in self.blocks.items():
             self.now(number)[:] = before
+
+
+class Footprint:
+    """The tensors of a launch, and what their storages held before it.
+
+    first: the launch's first program number; the programs' own follow it. space: the launch's tensors. kept: by
+    address, what the storages held that the launch has stored to. ordered: whether its programs may wait for each
+    other.
+    """
+
+    def __init__(self, kernel: str, grid: tuple[int, int, int], first: int):
+        self.kernel, self.grid, self.first = kernel, grid, first
+        self.space = AddressSpace()
+        self.kept: dict[int, Kept] = {}
+        self.ordered = False
+
+    def index(self, number: int) -> tuple[int, int, int] | None:
+        """Grid index of a program number; None for "several programs"."""
+        return None if number <= self.first else self.grid_index(number)
+
+    def grid_index(self, number: int) -> tuple[int, int, int]:
+        """Grid index of a program number that stands for one program."""
+        flat, z = divmod(number - self.first - 1, self.grid[2])
+        return (*divmod(flat, self.grid[1]), z)

@@ -1,0 +1,197 @@
+"""How a launch is run, after what a GPU refuses of it is refused."""
+
+import functools
+import inspect
+import operator
+from dataclasses import fields
+from types import FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+import torch
+import triton.language as tl
+from triton.backends.amd.compiler import HIPOptions
+from triton.backends.nvidia.compiler import CUDAOptions
+from triton.runtime import interpreter
+
+from ..borrowed import DisableTorchFunction, normalize_ty, on_host, restore_on_device
+from . import advice
+from .access import Access
+from .findings import EmulatorError, Finding, here, place_of
+from .grid import run
+from .launch import Launch
+from .launch_arguments import Arguments, describe
+from .refused import Refused
+
+_MOST_WARPS = 32
+_OPTIONS = {field.name for options in (CUDAOptions, HIPOptions) for field in fields(options)}
+
+
+def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int, int, int]:
+    """The grid as three integers. Raises EmulatorError with the reason why a GPU refuses it."""
+
+    def refuse(text: str) -> NoReturn:
+        raise EmulatorError(Finding("grid", f"The grid of `{kernel}` {text}", kernel))
+
+    if callable(grid):
+        grid = grid(arguments)
+    try:
+        sizes = tuple(operator.index(g.value if isinstance(g, tl.constexpr) else g) for g in grid)
+    except TypeError:
+        refuse(f"is {grid!r}; it must be a tuple of integers, as in `(triton.cdiv(n, BLOCK),)`.")
+    if not 1 <= len(sizes) <= 3:
+        refuse(f"has {len(sizes)} dimensions; a GPU has one to three.")
+    x, y, z = (*sizes, 1, 1)[:3]
+    sizes = (x, y, z)
+    if min(sizes) < 0 or x >= 2**31 or max(y, z) >= 2**16:
+        refuse(f"is {sizes}; a GPU allows up to 2^31 - 1 programs in the first dimension and 65,535 in the others.")
+    return x, y, z
+
+
+def check_options(options: set[str], kernel: str) -> None:
+    """Refuses a keyword that is neither a parameter nor an option; the interpreter drops it without a word."""
+    for name in sorted(options - _OPTIONS):
+        text = (
+            f"`{kernel}` has no parameter `{name}`, and Triton has no such option: on a GPU the launch raises KeyError."
+        )
+        raise EmulatorError(Finding("unsupported", text, kernel))
+
+
+def check_arguments(arguments: dict[str, Any], constexprs: list[str], kernel: str) -> None:
+    """Refuses an argument of a type that Triton's launcher refuses; the interpreter fails where it is used."""
+    for name, value in arguments.items():
+        if name not in constexprs and isinstance(value, np.ndarray | list | dict | set | torch.dtype):
+            text = (
+                f"`{name}` of `{kernel}` is of type {type(value).__name__}: a kernel takes tensors, numbers, tuples of "
+                "them, and parameters declared `tl.constexpr`."
+            )
+            raise EmulatorError(Finding("unsupported", text, kernel, name))
+
+
+def not_launched(kernel: str) -> EmulatorError:
+    """The error of a kernel that is called without a grid."""
+    place = here()
+    text = (
+        f"`{kernel}` is a kernel, and {place} calls it like a function. Launch it on a grid: "
+        f"`{kernel}[(triton.cdiv(n, BLOCK),)](...)`."
+    )
+    return EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
+
+
+def check_warps(num_warps: int, kernel: str) -> None:
+    """Refuses a number of warps that no GPU can launch. Raises EmulatorError."""
+    place = here()
+    if num_warps < 1 or num_warps & (num_warps - 1):
+        reason = "num_warps must be a power of 2, at most 32"
+    elif num_warps > _MOST_WARPS:
+        reason = f"num_warps={num_warps} makes programs of {32 * num_warps:,} threads, and a GPU runs at most 1,024"
+    else:
+        return
+    text = f"`{kernel}` is launched with num_warps={num_warps}, {place}: {reason}."
+    raise EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
+
+
+_signature = functools.lru_cache(maxsize=64)(inspect.signature)  # asked at every launch
+
+
+def _bound(fn: FunctionType, args: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name. Raises the TypeError that the call itself would raise."""
+    try:
+        bound = _signature(fn).bind(*args, **named)
+    except TypeError:
+        return inspect.getcallargs(fn, *args, **named)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+def _annotations(fn: FunctionType) -> dict[str, str]:
+    return {name: normalize_ty(ty) for name, ty in getattr(fn, "__annotations__", {}).items()}
+
+
+def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+    """Runs one launch of ``executor`` (the interpreter's `GridExecutor`) under the emulator. Raises EmulatorError where
+    the launch stops, whatever the kernel raised.
+    """
+    fn, kernel = executor.fn, executor.fn.__name__
+    names = list(_signature(fn).parameters)
+    kwargs = {name: value for name, value in options.items() if name in names}
+    check_options(set(options) - set(names), kernel)
+    check_warps(options.get("num_warps", 4), kernel)
+    bound = _bound(fn, args, kwargs)
+    types = _annotations(fn)
+    check_arguments(bound, executor.constexprs, kernel)
+    grid = normal_grid(executor.grid, bound, kernel)
+    with DisableTorchFunction():  # who watches an answer's functions need not see ours
+        described = [describe(name, bound[name], name in executor.constexprs, types.get(name, "")) for name in names]
+    others = tuple(sorted((name, value) for name, value in options.items() if name not in names))
+    record = Launch(fn.interpreted.fn, kernel, grid, tuple(described), others)
+    copies = bound
+    if any(isinstance(v, torch.Tensor) and v.device.type != "cpu" for v in bound.values()):
+        copies = on_host(executor, bound)
+    for hook in executor.pre_run_hooks:  # gets positions as positions, and the options, as Triton's launcher has it
+        hook(
+            *(copies[name] for name in names[: len(args)]),
+            **{name: copies.get(name, options[name]) for name in options},
+        )
+    access = emulator.begin(record)
+    access.warps = options.get("num_warps", access.warps)
+    arguments = Arguments(access, emulator.names)
+    with DisableTorchFunction():
+        ready = {
+            name: value if name in executor.constexprs else arguments.convert(name, value, types.get(name, ""))
+            for name, value in copies.items()
+        }
+    try:
+        order = emulator.order(grid[0] * grid[1] * grid[2])
+        if not (emulator.together and order.size and run(emulator, fn, ready, grid, access, order)):
+            _programs(emulator, fn, ready, grid, access, order)
+    except Exception as error:
+        if found := _finding_in(error):
+            raise found from None  # Triton's wrappers around it tell nothing, and it would be its own cause
+        raise _kernel_error(error, kernel, access) from error
+    finally:
+        emulator.end(access)
+    if copies is not bound:
+        restore_on_device(executor, bound, copies)
+
+
+def _programs(
+    emulator: Any,
+    fn: FunctionType,
+    arguments: dict[str, Any],
+    grid: tuple[int, int, int],
+    access: Access,
+    order: np.ndarray,
+) -> None:
+    emulator.prepare()
+    builder = interpreter.interpreter_builder
+    builder.set_grid_dim(*grid)
+    with np.errstate(all="ignore"):
+        for number in order.tolist():
+            access.start(number)
+            builder.set_grid_idx(*access.grid_index(access.program))
+            fn(**arguments)
+
+
+def _finding_in(error: BaseException | None) -> EmulatorError | None:
+    """The finding inside Triton's wrapped exceptions."""
+    while error is not None and not isinstance(error, EmulatorError):
+        error = error.__cause__
+    return error
+
+
+def _kernel_error(error: BaseException, kernel: str, access: Access) -> EmulatorError:
+    """A finding that says what the kernel raised and where."""
+    place = place_of(error)
+    while error.__cause__ is not None:
+        error = error.__cause__
+    program = access.index(access.program)
+    raised = f"{type(error).__name__}: {error}"
+    message = advice.shorten(raised).rstrip(": ")
+    text = f"`{kernel}` fails in program {program}, {place}: {message}"
+    more = advice.on(raised, place.source)
+    text = f"{text}{'' if text.endswith('.') else '.'} {more}" if more else text
+    kind = EmulatorError if isinstance(error, AssertionError) else Refused
+    return kind(
+        Finding("kernel-error", text, kernel, program=program, line=place.line, source=place.source, file=place.file)
+    )

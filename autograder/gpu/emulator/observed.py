@@ -1,0 +1,143 @@
+"""An emulator whose launches somebody watches."""
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..borrowed import DisableTorchFunction
+from .access import Access
+from .again import again
+from .coverage import Coverage
+from .emulator import Emulator
+from .execution import execute
+from .findings import EmulatorError, Finding, Place
+from .footprint import BLOCK, Footprint
+from .launch import Launch
+from .observer import Call, Ended, Observer
+
+_MOST = 10_000  # launches that are kept; a program may have millions
+
+
+class Observed(Emulator):
+    """Tells ``observer`` of launches and findings as they come.
+
+    Each configuration of an autotuned kernel is run for it, as a GPU does, which times them; what a launch overwrites
+    is kept until it has been told, and so is what is reached of each kernel.
+    """
+
+    tries = keeps = True
+
+    def __init__(self, observer: Observer, fill: float | None = None):
+        super().__init__(fill=fill)
+        self.observer, observer.emulator = observer, self
+        self.reached = self.coverage = Coverage()
+        self.passes = observer.passes
+        self._ended: Access | None = None  # of the launch that ended last
+
+    def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """Runs one launch of the interpreter's `GridExecutor`. Raises EmulatorError where the launch stops."""
+        with DisableTorchFunction():
+            self._launch(self.observer.launch_asked(Call(executor, args, options)))
+
+    def _launch(self, call: Call) -> None:
+        error: BaseException | None = None
+        try:
+            with contextlib.nullcontext() if self.observer.judges(call) else self.reached.paused():
+                execute(self, *call)
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            access, self._ended = self._ended, None
+            if access is not None:
+                self.observer.launch_ended(self._told(call, access, error))
+            if news := self.reached.news():
+                self.observer.reached(news)
+
+    def _told(self, call: Call, access: Access, error: BaseException | None) -> Ended:
+        return Ended(
+            self._launches[-1],
+            call,
+            access,
+            self.masked_off,
+            error,
+            again=functools.partial(again, self, call),
+            storers=functools.partial(self._storers, access),
+            unwrite=functools.partial(self._unwrite, access),
+        )
+
+    def begin(self, launch: Launch) -> Access:
+        """Begins a launch; returns the memory that it may touch."""
+        self.observer.launch_begins(launch)
+        if len(self._launches) >= _MOST:
+            del self._launches[: _MOST // 2], self._firsts[: _MOST // 2]
+        return super().begin(launch)
+
+    def end(self, access: Access) -> None:
+        """Ends the launch under way and adds up its traffic."""
+        super().end(access)
+        self._ended = access
+
+    def try_configuration(self, call: Callable[[], Any], twice: bool) -> bool:
+        """Runs a configuration of an autotuner, with its hooks. Returns whether it ran twice, as it may do where
+        ``twice`` is set.
+        """
+        return self.observer.try_configuration(call, twice)
+
+    def passed_over(self, kernel: str) -> None:
+        """Notes that a configuration was not run: one that was differs from it in the compiler's options alone."""
+        self.observer.left_out(kernel)
+
+    def never_called(self, functions: Iterable[types.FunctionType]) -> list[dict[str, Any]]:
+        """Those of these functions, kernels among them, of which nothing was reached, as `Coverage.news` has them."""
+        return self.reached.never_called(functions)
+
+    def forget(self, address: int) -> None:
+        """Drops what is known of a storage that is gone: another one will get its memory."""
+        super().forget(address)
+        self.observer.forgotten(address)
+
+    def record(self, error: EmulatorError) -> None:
+        """Adds the finding of an error to `findings`."""
+        super().record(error)
+        self.observer.found(error.finding)
+
+    def _note(
+        self,
+        notes: list[Finding],
+        kind: str,
+        tensor: str,
+        make: Callable[[Place], Finding],
+        place: Place | None = None,
+    ) -> Finding:
+        finding = super()._note(notes, kind, tensor, make, place)
+        self.observer.found(finding)
+        return finding
+
+    def _storers(self, footprint: Footprint, address: int, block: int) -> np.ndarray:
+        shadow = self._shadows[address]
+        size = footprint.kept[address].now(block).size // shadow.unit
+        stamps = shadow.writer.take(np.arange(size) + block * BLOCK // shadow.unit)
+        return np.repeat(np.where(stamps >= 4 * footprint.first, stamps >> 2, 0), shadow.unit)
+
+    def _unwrite(self, footprint: Footprint) -> None:
+        for address, kept in footprint.kept.items():
+            shadow, regions = (
+                self._shadows.get(address),
+                [one for one in footprint.space.regions if one.address == address],
+            )
+            pattern = self.pattern(regions[0])
+            if shadow is None or pattern is None or pattern.size > 1 or not 1 < pattern.itemsize == shadow.unit:
+                continue
+            shadow.stored -= sum(region.stored for region in regions)
+            for number, before in kept.blocks.items():
+                words = before.size // shadow.unit * shadow.unit
+                empty = np.flatnonzero(before[:words].view(pattern.dtype) == pattern[0])
+                first = number * BLOCK // shadow.unit
+                empty = empty[shadow.writer.take(first + empty) >= 4 * footprint.first]
+                kept.now(number)[:words].view(pattern.dtype)[empty] = pattern[0]
+                shadow.writer[first + empty] = 0
