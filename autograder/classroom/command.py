@@ -1,5 +1,5 @@
-"""``graded-kernels grade``, ``report`` and ``extend``: their options. What carries them out is imported when
-they are called.
+"""``graded-kernels grade``, ``report``, ``export`` and ``extend``: their options. What carries them out is imported
+when they are called.
 """
 
 import argparse
@@ -29,6 +29,13 @@ def add_to(commands: Commands) -> None:
     report.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
     report.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
     report.set_defaults(run=run_report)
+
+    about = "write what a class got for another platform, or its written answers to mark on paper, into reports/"
+    export = commands.add_parser("export", help=about, description=about)
+    export.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
+    export.add_argument("format", choices=("gradescope", "prairielearn", "paper"), help="results.json, or one page")
+    export.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
+    export.set_defaults(run=run_export)
 
     about = "give one student a due date of their own; lateness counts from there"
     extend = commands.add_parser("extend", help=about, description=about)
@@ -63,6 +70,13 @@ def days(text: str) -> int:
 def run_extend(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels extend`` and returns its exit status."""
     from .extend import main
+
+    return main(options)
+
+
+def run_export(options: argparse.Namespace) -> int:
+    """Runs ``graded-kernels export`` and returns its exit status."""
+    from .platforms import main
 
     return main(options)
 

@@ -63,20 +63,20 @@ def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
         _section("Similar answers", _similar(found.assignment, similar)),
         _section("Learners", _learners(found, folder)),
     ]
-    return _page(found.assignment, parts)
+    return as_page(found.assignment, parts)
 
 
 def similar_page(assignment: str, found: Sequence[Group]) -> str:
     """A heading for each group of students, their similar answers below it, a column for each program."""
     if not found:
-        return _page(f"{assignment}: similar answers", [f"<h1>{escape(assignment)}: no similar answers</h1>"])
+        return as_page(f"{assignment}: similar answers", [f"<h1>{escape(assignment)}: no similar answers</h1>"])
     shown = [f"<h1>{escape(assignment)}: similar answers</h1>", f'<p class="quiet">{SIMILAR}</p>']
     for group in found:
         students, like = _counted(len(group.counts), "student"), "like the published ones" * group.published
         title = f"{students}, {len(group.alike)} of {_counted(group.of, 'answer')} {like}".rstrip()
         who = ", ".join(f"{student} ({count})" for student, count in group.counts)
         shown += [f"<h3>{title}</h3><p>{escape(who)}</p>", *map(_beside, group.alike)]
-    return _page(f"{assignment}: similar answers", shown)
+    return as_page(f"{assignment}: similar answers", shown)
 
 
 def _beside(alike: Alike) -> str:
@@ -103,14 +103,15 @@ def course_page(assignments: Sequence[str], rows: list[dict[str, Any]], written:
         lines.append([escape(student), *cells, _right(f"{sum(scores):g}" if scores else "")])
     pages = set(written)
     links = [f'<a href="{quote(one)}.html">{escape(one)}</a>' if one in pages else escape(one) for one in assignments]
-    return _page("course", ["<h1>Course</h1>", _table(["student", *map(_right, links), _right("together")], lines)])
+    return as_page("course", ["<h1>Course</h1>", _table(["student", *map(_right, links), _right("together")], lines)])
 
 
-def _page(title: str, parts: Iterable[str]) -> str:
+def as_page(title: str, parts: Iterable[str], style: str = "") -> str:
+    """A whole page of these parts. style: rules of its own; pictures are those that it holds."""
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
-    allowed = "default-src 'none'; style-src 'unsafe-inline'"
+    allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     policy = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
-    head = f"<head>{head}{policy}<style>{STYLE}</style></head>"
+    head = f"<head>{head}{policy}<style>{STYLE}{style}</style></head>"
     return f'<!doctype html><html lang="en">{head}<body>{"".join(parts)}</body></html>\n'
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Assignment, Gradebook, MissingEntry, Student, SubmittedAssignment
+from nbgrader.api import Assignment, Grade, Gradebook, MissingEntry, Student, SubmittedAssignment
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import ExportPlugin
 from traitlets import Enum, List, Unicode
@@ -188,6 +188,11 @@ def _points(gradebook: Gradebook, row: dict[str, Any], notebook: str, cell: str)
         grade = gradebook.find_grade(cell, notebook, row["assignment"], row["student_id"])
     except MissingEntry:
         return NOT_YET, None
+    return points_in(grade)
+
+
+def points_in(grade: Grade) -> tuple[str, float | None]:
+    """The status of a graded cell, and its points, None where it waits for a person."""
     return (WAITS, None) if grade.needs_manual_grade else (GRADED, grade.score)
 
 
