@@ -25,7 +25,7 @@ import torch  # noqa: E402
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
 from graded_kernels.autograder.gpu.emulator import Emulator  # noqa: E402
-from graded_kernels.autograder.gpu.sanitize.watch import watched  # noqa: E402
+from graded_kernels.autograder.gpu.sanitize.watching import watched  # noqa: E402
 
 REPEAT = 7
 SIZES = tuple(2**power for power in range(16, 29))

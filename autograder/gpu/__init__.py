@@ -16,13 +16,13 @@ if TYPE_CHECKING:
         is_new,
         worker,
     )
+    from .compiler.ahead_of_time import NUMBERS
     from .compiler.bindings import Import, Names, Refused, bindings
     from .compiler.extract import ADVICE, extract
     from .compiler.from_text import bound
-    from .compiler.launch import Json, is_value
+    from .compiler.kernel_launch import Json, is_value
     from .compiler.launches import own_texts, plain_launches
     from .compiler.recording import surroundings
-    from .compiler.report import NUMBERS
     from .cuda import shimmed
     from .cuda.lazy_dynamo import lazily
     from .cuda.placement import place

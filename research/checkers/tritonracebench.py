@@ -40,7 +40,7 @@ def specs(folder: str) -> dict:
 def one(folder: str, name: str) -> None:
     """Prints what is found in one row."""
     from graded_kernels.autograder.gpu.emulator import EmulatorError
-    from graded_kernels.autograder.gpu.sanitize.watch import watched
+    from graded_kernels.autograder.gpu.sanitize.watching import watched
 
     spec, found = specs(folder)[name], []
     with watched(found.append, shim=False):

@@ -7,9 +7,9 @@ import pytest
 from bounded import bounded
 from compiler_kernels import BODY, HEADER, SM_90, described
 from graded_kernels.autograder.gpu.compiler import KernelLaunch
+from graded_kernels.autograder.gpu.compiler.ahead_of_time import compile_report
 from graded_kernels.autograder.gpu.compiler.bindings import Refused
 from graded_kernels.autograder.gpu.compiler.extract import extract
-from graded_kernels.autograder.gpu.compiler.report import compile_report
 from graded_kernels.autograder.runner.sandbox import status
 
 USES_C = BODY.format("y = x + C")

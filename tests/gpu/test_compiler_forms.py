@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from compiler_kernels import HEADER, SM_90, cache, compile_report, described, no_worker  # noqa: F401
 from graded_kernels.autograder.gpu import compiler
-from graded_kernels.autograder.gpu.compiler import TARGETS, Target, report
+from graded_kernels.autograder.gpu.compiler import TARGETS, Target, ahead_of_time
 from graded_kernels.autograder.gpu.compiler.operations import operations
 from graded_kernels.autograder.runner.sandbox import Compiler, Limits
 
@@ -76,7 +76,7 @@ def test_what_was_compiled_is_counted():
 
 
 def test_what_is_too_much_for_the_whole_compiler_is_counted(monkeypatch):
-    monkeypatch.setattr(report, "WHOLE", 2)
+    monkeypatch.setattr(ahead_of_time, "WHOLE", 2)
     source = HEADER + BRANCHES.format("pass")
     launches = [launched(source, dtype) for dtype in ("fp32", "fp16", "bf16")]
     launches += [
@@ -88,7 +88,7 @@ def test_what_is_too_much_for_the_whole_compiler_is_counted(monkeypatch):
 
 
 def test_more_forms_than_can_be_compiled_fail(monkeypatch):
-    monkeypatch.setattr(report, "FORMS", 3)
+    monkeypatch.setattr(ahead_of_time, "FORMS", 3)
     found = compiler.compile_report(others(HEADER + BRANCHES.format("pass")), no_worker, SM_90)
     assert found["status"] == "fail"
     assert found["reason"] == (

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import graded_kernels.autograder.gpu.sanitize.watch  # noqa: F401  a small suite's end drops what it imported; torch stays
+import graded_kernels.autograder.gpu.sanitize.watching  # noqa: F401  a small suite's end drops what it imported; torch stays
 import pytest
 
 pytest_plugins = "pytester"

@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import EmulatorError
 from graded_kernels.autograder.gpu.sanitize import command
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 
 @triton.jit

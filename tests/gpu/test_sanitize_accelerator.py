@@ -14,8 +14,8 @@ import torch.utils.cpp_extension
 import triton
 import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import EmulatorError
-from graded_kernels.autograder.gpu.sanitize import command, report
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize import command, run_report
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 from graded_kernels.kernels import cross_entropy
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -86,9 +86,9 @@ def test_cuda_in_cpp_is_not_judged():
     with watched(found.append), pytest.raises(EmulatorError, match="leave it to one"):
         torch.cuda._compile_kernel("__global__ void f() {}", "f")
     assert [event["finding"]["level"] for event in found if "finding" in event] == ["unable"]
-    run = report.Run("p.py", shim="an A100", failed="it raised OSError: " + CUDA_HOME)
+    run = run_report.Run("p.py", shim="an A100", failed="it raised OSError: " + CUDA_HOME)
     assert command.status(run) == 2
-    assert "leave them to a GPU" in report.summary(run)
+    assert "leave them to a GPU" in run_report.summary(run)
     assert CUDA_HOME in inspect.getsource(torch.utils.cpp_extension._join_cuda_home)
 
 

@@ -5,7 +5,7 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.gpu.sanitize.skipped import Skipped
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 
 def add_kernel(x, y, n, BLOCK: tl.constexpr):

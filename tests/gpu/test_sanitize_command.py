@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.gpu.sanitize import child
+from graded_kernels.autograder.gpu.sanitize import program_process
 
 PROGRAM = """
 import sys
@@ -131,8 +131,8 @@ def test_kernels_for_a_newer_gpu_are_reached_by_naming_it(tmp_path, capfd, devic
 )
 def test_what_is_not_python_gets_a_sentence(tmp_path, text, says):
     (tmp_path / "p.py").write_bytes(text)
-    with pytest.raises(child.Unusable, match=says):
-        child.script(tmp_path / "p.py")
+    with pytest.raises(program_process.Unusable, match=says):
+        program_process.script(tmp_path / "p.py")
 
 
 def test_a_program_knows_its_whole_path(tmp_path, monkeypatch):
@@ -144,7 +144,7 @@ def test_a_program_knows_its_whole_path(tmp_path, monkeypatch):
     for name, value in (("path", [*sys.path]), ("modules", {**sys.modules})):
         monkeypatch.setattr(sys, name, value)
     monkeypatch.chdir(tmp_path)
-    child.script(Path("p.py"))()
+    program_process.script(Path("p.py"))()
 
 
 @pytest.mark.parametrize("command", [["sanitize", "--sarif"], ["check", "silu_forward", "--junit"]])
@@ -164,5 +164,5 @@ def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
     assert "Name a script" in shown.out
     assert "/proc/x.sarif cannot be written" in shown.err
     monkeypatch.setattr(sys, "path", [*sys.path])
-    with pytest.raises(child.Unusable, match="there is no module no.such.module to run"):
-        child.module("no.such.module")
+    with pytest.raises(program_process.Unusable, match="there is no module no.such.module to run"):
+        program_process.module("no.such.module")

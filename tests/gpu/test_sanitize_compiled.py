@@ -9,7 +9,7 @@ import triton.language as tl
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.gpu.cuda import compiled
 from graded_kernels.autograder.gpu.emulator import EmulatorError
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.testing._internal.two_tensor import TwoTensor

@@ -8,9 +8,9 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import Emulator
-from graded_kernels.autograder.gpu.sanitize import cobertura, report
-from graded_kernels.autograder.gpu.sanitize.coverage import Reached, called, missed
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize import cobertura, run_report
+from graded_kernels.autograder.gpu.sanitize.reached import Reached, called, missed
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 
 @triton.jit
@@ -155,25 +155,27 @@ FUNCTION = {
 
 
 def test_what_is_missing_is_one_line_a_kernel():
-    run = report.Run("p.py", launches=1, kernels={"k": 1}, coverage=[FUNCTION])
-    shown = " ".join(report.text(run, 0, False, False).split())
+    run = run_report.Run("p.py", launches=1, kernels={"k": 1}, coverage=[FUNCTION])
+    shown = " ".join(run_report.text(run, 0, False, False).split())
     assert (
         "Not reached, so nothing is known of it: k.py:3 `k`: lines 6 to 7 and 9 never ran; `if` never false in line 5; "
         "mask never False in line 4; mask never True in line 5" in shown
     )
     assert "nothing found in 1 launch of 1 kernel, in the parts that were reached." in shown
-    (many,) = report.not_reached([FUNCTION] * 23)[-1:]
+    (many,) = run_report.not_reached([FUNCTION] * 23)[-1:]
     assert many == "and parts of 3 kernels more"
     library = FUNCTION | {"file": "/else/l.py"}
-    assert [line[:5] for line in report.not_reached([library, FUNCTION])[1:]] == ["k.py:"]
-    assert [line[:5] for line in report.not_reached([library])[1:]] == ["/else"]
+    assert [line[:5] for line in run_report.not_reached([library, FUNCTION])[1:]] == ["k.py:"]
+    assert [line[:5] for line in run_report.not_reached([library])[1:]] == ["/else"]
     never = [FUNCTION | {"kernel": f"k{i}", "lines": [[4, False]], "branches": [], "masks": []} for i in range(7)]
-    assert report.not_reached([never[0], FUNCTION])[2:] == ["never launched or called, 1 function of this folder: `k0`"]
-    assert report.not_reached(never)[1:] == [
+    assert run_report.not_reached([never[0], FUNCTION])[2:] == [
+        "never launched or called, 1 function of this folder: `k0`"
+    ]
+    assert run_report.not_reached(never)[1:] == [
         "never launched or called, 7 functions of this folder: `k0`, `k1`, `k2`, `k3`, `k4` and others"
     ]
     everything = FUNCTION | {"lines": [[4, True]], "branches": [], "masks": [[4, True, True, False]]}
-    assert report.not_reached([everything]) == []
+    assert run_report.not_reached([everything]) == []
 
 
 def test_the_same_file_for_cobertura():

@@ -8,9 +8,9 @@ import torch
 import triton
 import triton.language as tl
 from doubling import double, double_tuned
-from graded_kernels.autograder.gpu.cuda import memory, streams
+from graded_kernels.autograder.gpu.cuda import memory_size, streams
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 from torch._subclasses.fake_tensor import FakeTensorMode
 from triton._C.libtriton import nvidia
 
@@ -316,9 +316,9 @@ def test_memory_ends_at_the_limit_of_a_control_group(tmp_path, group, total, fre
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert (memory.total(tmp_path), memory.free(tmp_path)) == (total, free)
+    assert (memory_size.total(tmp_path), memory_size.free(tmp_path)) == (total, free)
     (tmp_path / "proc/self/cgroup").unlink()
-    assert (memory.total(tmp_path), memory.free(tmp_path)) == (8 << 20, 6 << 20)
+    assert (memory_size.total(tmp_path), memory_size.free(tmp_path)) == (8 << 20, 6 << 20)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

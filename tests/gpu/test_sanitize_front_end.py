@@ -9,7 +9,7 @@ import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import EmulatorError
 from graded_kernels.autograder.gpu.sanitize import front_end
 from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 
 FACTOR = 2

@@ -5,7 +5,7 @@ import torch
 import triton
 from doubling import double, double_tuned
 from graded_kernels.autograder.gpu.emulator import EmulatorError
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 if torch.cuda.is_available():
     pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)

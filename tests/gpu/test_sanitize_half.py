@@ -3,7 +3,7 @@
 import pytest
 import torch
 from graded_kernels.autograder.gpu.cuda import autocast, half_precision
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 from torch import ops, rand, randint, randn
 
 if torch.cuda.is_available():

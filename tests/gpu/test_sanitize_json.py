@@ -9,10 +9,10 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.gpu.sanitize import command, json_report, report
+from graded_kernels.autograder.gpu.sanitize import command, json_report, run_report
 from graded_kernels.autograder.gpu.sanitize.allowed import Allowances
 from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 SCHEMA = json.loads(json_report.FILE.read_text(encoding="utf-8"))
 
@@ -46,7 +46,7 @@ def run():
         for n, room in ((6, 8), (6, 2)):
             with pytest.raises(Exception, match="out of bounds"):
                 careless[(1,)](torch.ones(6), torch.zeros(room), n, BLOCK=8)
-    made = command._run(report.Run("p.py", since="HEAD"), listener, 0, FrontEnd(None))
+    made = command._run(run_report.Run("p.py", since="HEAD"), listener, 0, FrontEnd(None))
     made.set_aside_known(Allowances(), None)
     return made
 
@@ -65,7 +65,7 @@ def test_a_run_is_described_to_its_last_field():
 
 
 def test_whatever_is_not_tried_is_in_the_schema():
-    made = report.Run("p.py")
+    made = run_report.Run("p.py")
     for what in ("masked-load", "configuration", "compiler"):
         made.skipped.add(what, "kernel", "why")
     jsonschema.validate(json_report.data(made, 0), strict(SCHEMA), jsonschema.Draft202012Validator)
@@ -76,13 +76,13 @@ def test_whatever_is_not_tried_is_in_the_schema():
     [{"schema": 2}, {"status": 4}, {"more": 1}, {"findings": [{"kind": "out-of-bounds"}]}, {"since": {"revision": 1}}],
 )
 def test_the_schema_refuses(change):
-    shown = json_report.data(report.Run("p.py"), 0) | change
+    shown = json_report.data(run_report.Run("p.py"), 0) | change
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(shown, strict(SCHEMA), jsonschema.Draft202012Validator)
 
 
 def test_a_run_that_was_not_one_is_described():
-    for made in (report.Run("p.py", unusable="no"), report.Run("p.py", failed="it raised", interrupted=True)):
+    for made in (run_report.Run("p.py", unusable="no"), run_report.Run("p.py", failed="it raised", interrupted=True)):
         jsonschema.validate(json_report.data(made, 2), strict(SCHEMA), jsonschema.Draft202012Validator)
 
 

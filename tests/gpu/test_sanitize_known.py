@@ -12,10 +12,10 @@ import pytest
 import torch
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.gpu.emulator import EmulatorError
-from graded_kernels.autograder.gpu.sanitize import json_report, report, sarif
+from graded_kernels.autograder.gpu.sanitize import json_report, run_report, sarif
 from graded_kernels.autograder.gpu.sanitize.allowed import Allowances, of_file
 from graded_kernels.autograder.gpu.sanitize.baseline import Baseline, BaselineError
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 
 def finding(line=3, kernel="k", kind="out-of-bounds", source="v = tl.load(x + i)", file="k.py", level="fault"):
@@ -36,7 +36,7 @@ def ran(file, *lines):
 
 
 def run_of(*findings, **more):
-    return report.Run("p.py", list(findings), launches=2, kernels={"k": 1, "l": 1}, judged={"k", "l"}, **more)
+    return run_report.Run("p.py", list(findings), launches=2, kernels={"k": 1, "l": 1}, judged={"k", "l"}, **more)
 
 
 def written(file, *findings, **more):
@@ -60,11 +60,11 @@ def test_what_the_baseline_knows_fails_nothing_also_where_its_line_moved(tmp_pat
     assert [one["source"] for one in run.findings] == ["w = tl.load(y)"]
     assert [one["line"] for one in run.known] == [70, 3]
     assert run.remarks == []
-    assert "p.py: 1 finding, 2 known, in 2 launches of 2 kernels." in report.text(run, 1, False, False)
+    assert "p.py: 1 finding, 2 known, in 2 launches of 2 kernels." in run_report.text(run, 1, False, False)
     suppressed = [one.get("suppressions", [{}])[0].get("kind") for one in sarif.log(run)["runs"][0]["results"]]
     assert suppressed == [None, "external", "external"]
     run.findings.clear()
-    assert "p.py: nothing new, 2 known, in 2 launches" in report.text(run, 0, False, False)
+    assert "p.py: nothing new, 2 known, in 2 launches" in run_report.text(run, 0, False, False)
     assert [one["kind"] for one in json_report.data(run, 0)["known"]] == ["out-of-bounds", "race-read"]
 
 
@@ -159,7 +159,7 @@ def test_a_comment_allows_its_kind_at_its_line_and_says_why(tmp_path):
         result.get("suppressions", [{}])[0].get("justification") for result in sarif.log(run)["runs"][0]["results"]
     ]
     assert reasons == [None, None, "y has a guard element", "only the last one counts"]
-    text = " ".join(report.text(run, 1, False, False).split())
+    text = " ".join(run_report.text(run, 1, False, False).split())
     assert "2 findings, 2 allowed by comments, in 2 launches" in text
     assert "no finding needs" not in text
     assert "k.py:8: the comment allows nothing: give a reason, as in `# graded-kernels: allow masked-load: " in text
@@ -285,7 +285,7 @@ def test_a_new_file_has_changed_and_an_ignored_one_has_not(repository):
     ],
 )
 def test_what_was_left_out_is_said(launched, judged, left_out, says):
-    assert report.unchanged("v1", launched, judged, left_out) == says
+    assert run_report.unchanged("v1", launched, judged, left_out) == says
 
 
 def test_a_revision_that_is_not_there_is_told_before_anything_runs(repository, tmp_path_factory, monkeypatch, capsys):

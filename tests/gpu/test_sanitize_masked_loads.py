@@ -7,7 +7,7 @@ import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import Observed, execution
 from graded_kernels.autograder.gpu.sanitize import masked_loads, skipped
 from graded_kernels.autograder.gpu.sanitize.sanitizer import Sanitizer
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 
 @triton.jit

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from graded_kernels.autograder.gpu.sanitize import json_report, report
+from graded_kernels.autograder.gpu.sanitize import json_report, run_report
 from graded_kernels.autograder.gpu.sanitize.subprocesses import python_of, reported
 
 
@@ -50,9 +50,11 @@ def test_a_process_of_multiprocessing_is_told_once():
 
 
 def test_the_report_says_that_nobody_watched_them():
-    run = report.Run("p.py", launches=1, kernels={"k": 1}, spawned=["python a.py", "python b.py"])
+    run = run_report.Run("p.py", launches=1, kernels={"k": 1}, spawned=["python a.py", "python b.py"])
     sentence = "2 Python processes that were not watched (`python a.py`): kernels launched there were not checked."
-    assert sentence in report.summary(run)
+    assert sentence in run_report.summary(run)
     assert json_report.data(run, 0)["not_watched"] == run.spawned
-    assert "not watched" not in report.summary(report.Run("p.py", launches=1, kernels={"k": 1}))
-    assert "a Python process that was not watched" in report.summary(report.Run("p.py", spawned=["python a.py"]))
+    assert "not watched" not in run_report.summary(run_report.Run("p.py", launches=1, kernels={"k": 1}))
+    assert "a Python process that was not watched" in run_report.summary(
+        run_report.Run("p.py", spawned=["python a.py"])
+    )

@@ -33,8 +33,7 @@ BEHIND = {  # modules that stand behind one, as far as the faces of other produc
     "classroom.nbgrader.grade": 18,
 }
 # Names of modules that stand in several places, until one of each is renamed.
-TWICE = set("buffers builder child coverage forms grade language launch memory points probe reduction replay".split())
-TWICE |= {"report", "threads", "watch"}
+TWICE = {"grade", "points", "probe"}
 TESTS = ("gpu", "runner", "judge", "classroom", "exercises", "course", "material")
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 from compiler_kernels import BODY, HEADER, SCALE, SM_90, described
 from graded_kernels.autograder.gpu.compiler import TARGETS
-from graded_kernels.autograder.gpu.compiler.report import _prepare, _requests
+from graded_kernels.autograder.gpu.compiler.ahead_of_time import _prepare, _requests
 from graded_kernels.autograder.runner.sandbox import Compiler, Limits, Worker, probe
 from graded_kernels.autograder.runner.sandbox import compiler as sandbox_compiler
 from test_compiler_wall import CONSTRAINT, ENDLESS

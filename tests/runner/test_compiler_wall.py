@@ -97,7 +97,7 @@ def machine_without_list(tmp_path, monkeypatch):
     """A copy of the grader's machine that lets a kernel use any name."""
     copy = tmp_path / "machine" / "autograder"
     shutil.copytree(paths.GRADER, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    with open(copy / "gpu" / "compiler" / "language.py", "a") as file:
+    with open(copy / "gpu" / "compiler" / "name_check.py", "a") as file:
         file.write(WITHOUT_LIST)
     monkeypatch.setattr(paths, "GRADER", copy)
     monkeypatch.setattr(launcher, "_SCRIPT", str(copy / "runner" / "sandbox" / "worker" / "main.py"))

@@ -38,13 +38,13 @@ Numbers are per thread and static: an instruction inside a loop counts once.
 
 How. The launch's kernel and the functions it calls are cut out of the source text with `ast`; nothing else of the
 learner's file goes anywhere near an interpreter (`extract`). A process without ``TRITON_INTERPRET`` compiles them
-(`worker`, `language`); `sandbox.Compiler` starts it, as isolated as an answer is. Results are kept by content in the
+(`worker`, `name_check`); `sandbox.Compiler` starts it, as isolated as an answer is. Results are kept by content in the
 user's cache folder (`cache`): a report whose results are all there starts no process.
 """
 
-from .launch import SEAM, KernelLaunch
+from .ahead_of_time import FORMS, WHOLE, CannotCompile, compile_report, is_new
+from .kernel_launch import SEAM, KernelLaunch
 from .recording import launch_of, recorded
-from .report import FORMS, WHOLE, CannotCompile, compile_report, is_new
 from .targets import TARGETS, Target
 
 __all__ = ["FORMS", "SEAM", "TARGETS", "WHOLE", "CannotCompile", "KernelLaunch", "Target"]

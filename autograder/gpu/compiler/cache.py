@@ -12,7 +12,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from .launch import Json
+from .kernel_launch import Json
 
 _FIELDS = {"status", "message", "function", "line", "registers", "scalar_registers", "spills", "shared"}
 _FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds", "operations", "permitted"}
@@ -56,5 +56,5 @@ def write(key: str, result: Json) -> None:
 @functools.cache
 def _own_code() -> str:
     here = Path(__file__).parent
-    files = ("worker.py", "device_libraries.py", "operations.py", "language.py", "names.py", "machine_code.py")
+    files = ("worker.py", "device_libraries.py", "operations.py", "name_check.py", "names.py", "machine_code.py")
     return hashlib.sha256(b"\0".join((here / name).read_bytes() for name in files)).hexdigest()

@@ -18,7 +18,7 @@ that nobody can read without running them.
 
 A compiler that meets a call evaluates Python: ``tl.core.inspect.os.system("...")`` in a kernel would run. So a kernel
 reaches nothing but Triton's language: private attributes and computed ``getattr`` are refused here, and the worker
-follows every dotted name and refuses those that leave ``triton.language`` (`language`).
+follows every dotted name and refuses those that leave ``triton.language`` (`name_check`).
 """
 
 import ast
@@ -29,7 +29,7 @@ from dataclasses import asdict, dataclass, field
 
 from .bindings import Bound, Import, Names, Refused, bindings
 from .constants import Evaluator, Unknown
-from .launch import Json, KernelLaunch
+from .kernel_launch import Json, KernelLaunch
 
 ADVICE = "paste the function into your answer, or name the folder where imports of your own package begin, with --root"
 HELPERS = 32  # functions of other modules that a launch may need, counted at every place that names one

@@ -10,7 +10,7 @@ them. The other forms hold the same operations in smaller blocks.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from .launch import KernelLaunch
+from .kernel_launch import KernelLaunch
 
 _SIZES = ("num_warps", "num_stages")  # options of which more takes more
 

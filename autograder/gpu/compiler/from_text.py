@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .language import Constants, Opaque, Refusal, check_names, imported
-from .launch import Json
+from .kernel_launch import Json
+from .name_check import Constants, Opaque, Refusal, check_names, imported
 
 Helper = Callable[[Json, str], Any]  # the function of this name in the extract of another module
 

@@ -68,7 +68,7 @@ ATTRIBUTES = frozenset(
 MATH = frozenset("pi e tau inf nan sqrt exp exp2 log log2 log10 log1p expm1 ceil floor fabs".split())
 
 _EXTRA = "triton.language.extra"
-# The first as `language` permits it; the members of the enumeration are what a constant of a module may hold.
+# The first as `name_check` permits it; the members of the enumeration are what a constant of a module may hold.
 _CORE = LANGUAGE | {"inline_asm_elementwise", "PropagateNan", "PropagateNan.ALL", "PropagateNan.NONE"}
 
 # What a kernel may name of each module.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from .launch import KernelLaunch, is_constant, is_value
+from .kernel_launch import KernelLaunch, is_constant, is_value
 from .names import MODULES
 
 _BUFFER_LIMIT = 2**31 - 1

@@ -14,8 +14,8 @@ from typing import IO, Any
 
 from . import machine_code
 from .from_text import bound, decode
-from .language import Refusal
-from .launch import Json
+from .kernel_launch import Json
+from .name_check import Refusal
 from .operations import operations
 
 FRONT = "ttir"  # the stage that Triton's front end makes
@@ -222,7 +222,7 @@ def results(request: Json) -> Iterator[Json]:
 
     A result has ``operations``, where the front end alone was wanted, or ``result`` (see `machine_code`) with
     ``shared``; or ``message``, ``function`` and ``line`` of what the compiler refuses, or, with ``permitted`` False, of
-    what `language` does; or a reason: ``unsuited`` (the launch's options are for other GPUs), ``lost`` (what no kernel
+    what `name_check` does; or a reason: ``unsuited`` (its options are for other GPUs), ``lost`` (what no kernel
     should be able to bring about).
     """
     folder = os.environ["TRITON_CACHE_DIR"]

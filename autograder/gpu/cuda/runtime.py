@@ -8,7 +8,7 @@ from typing import Any, Self
 import torch
 
 from ..devices import Properties
-from . import allocations, graphs, memory, streams
+from . import allocations, graphs, memory_size, streams
 from .placement import GPU, is_cuda
 
 
@@ -121,7 +121,7 @@ def _memory(gpu: Properties) -> dict[str, Any]:
 
 
 def _free_and_total(gpu: Properties) -> tuple[int, int]:
-    return min(gpu.total_memory, memory.free()), gpu.total_memory
+    return min(gpu.total_memory, memory_size.free()), gpu.total_memory
 
 
 def _random() -> dict[str, Any]:

@@ -31,7 +31,7 @@ from . import (
     graphs,
     jit_functions,
     matmul,
-    memory,
+    memory_size,
     registered,
     runtime,
     streams,
@@ -62,7 +62,7 @@ def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterato
     device: a key of `DEVICES`.
     """
     calls, gpu = DeviceCalls(), DEVICES[device]
-    gpu = replace(gpu, total_memory=min(gpu.total_memory, memory.total()))  # suites leave out what does not fit
+    gpu = replace(gpu, total_memory=min(gpu.total_memory, memory_size.total()))  # suites leave out what does not fit
     allocations.reset_peak()
     allocations.reset_accumulated()
     with contextlib.ExitStack() as stack:

@@ -14,7 +14,7 @@ from .footprint import Footprint, Kept
 from .order import Order
 from .poison import memory
 from .shadow import Clash, Shadow
-from .threads import KEPT, Touched
+from .touched import KEPT, Touched
 
 # Takes a kind, a tensor's name, what makes it, and the place if it is not the line that is running.
 Note = Callable[..., None]

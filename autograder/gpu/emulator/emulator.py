@@ -35,7 +35,7 @@ class Emulator:
     configuration.
     fill: what masked-off lanes of a load without ``other`` hold; None is poison. Today's NVIDIA backends fill in 0.
     replay: keeps launches for a later block, and those it has from an earlier one are not run where they would be the
-        same bit for bit (`grid.replay`). None runs every launch.
+        same bit for bit (`grid.launch_replay`). None runs every launch.
     names: by the address of their storages, tensors that a message names in addition to the kernel's parameter.
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU

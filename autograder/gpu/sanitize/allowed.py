@@ -10,8 +10,8 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from .coverage import Function
 from .location import location
+from .reached import Function
 from .rules import RULES
 
 _COMMENT = re.compile(r"#\s*graded-kernels:\s*allow\b\s*(?P<kind>[\w-]*)\s*(:\s*(?P<reason>.*\S))?")

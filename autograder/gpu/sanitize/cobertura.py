@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 from itertools import groupby
 from typing import Any
 
-from .coverage import Function
+from .reached import Function
 
 _Line = tuple[int, bool, list[bool]]  # its number, whether it ran, its conditions
 

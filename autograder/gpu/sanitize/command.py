@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from ...words import Commands, Quality, Terminal, UsageError, new_file, wants_color
-from ..compiler.report import RunJobs
+from ..compiler.ahead_of_time import RunJobs
 from ..devices import DEFAULT, DEVICES
-from . import cobertura, json_report, report, revision, sarif
+from . import cobertura, json_report, revision, run_report, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError
 from .front_end import Form, FrontEnd
 from .totals import Totals
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
-_MODULE = __name__.rpartition(".")[0] + ".child"
+_MODULE = __name__.rpartition(".")[0] + ".program_process"
 _PATIENCE = 1.0  # seconds that a program has to stop by itself before Ctrl-C is passed on to it
 
 
@@ -96,12 +96,12 @@ class Listener:
         self.totals = Totals()
         self.kernel = self.shim = ""
         self.asked: tuple[int, ...] = ()
-        self.unlike_gpu: list[str] = []  # as `report.Run` has it
+        self.unlike_gpu: list[str] = []  # as `run_report.Run` has it
         self.end: dict[str, Any] | None = None
         self.interrupted = False
 
     def handle(self, event: dict[str, Any]) -> None:
-        """Takes in one event of `child`."""
+        """Takes in one event of `program_process`."""
         self.totals.handle(event)
         if "finding" in event:
             finding = event["finding"]
@@ -134,12 +134,12 @@ def sanitize(
     since: str = "",
     baseline: Baseline | None = None,
     compiler: RunJobs | None = None,
-) -> report.Run:
+) -> run_report.Run:
     """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device,
-    since: as `watch.watched` has them. baseline: the program goes on behind what it knows.
+    since: as `watching.watched` has them. baseline: the program goes on behind what it knows.
     """
     if not module and not Path(program).is_file():
-        return report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
+        return run_report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
     listener, (read, write) = Listener(), os.pipe()
     settings = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
     settings |= {"device": device, "since": since}
@@ -155,7 +155,7 @@ def sanitize(
         with interruptible(process, listener):
             _listen(read, listener)
             code = process.wait()
-    return _run(report.Run(program, since=since), listener, code, FrontEnd(compiler))
+    return _run(run_report.Run(program, since=since), listener, code, FrontEnd(compiler))
 
 
 def _listen(read: int, listener: Listener) -> None:
@@ -199,7 +199,7 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
             signal.signal(number, handler)
 
 
-def _run(run: report.Run, listener: Listener, code: int, compiler: FrontEnd) -> report.Run:
+def _run(run: run_report.Run, listener: Listener, code: int, compiler: FrontEnd) -> run_report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
     for event in compiler.events(listener.forms):
         listener.handle(event)
@@ -224,7 +224,7 @@ def _run(run: report.Run, listener: Listener, code: int, compiler: FrontEnd) -> 
     return run
 
 
-def status(run: report.Run) -> int:
+def status(run: run_report.Run) -> int:
     """The exit status: findings outrank what could not be judged, and that outranks the program's own failure."""
     if run.findings:
         return FINDINGS
@@ -282,7 +282,7 @@ def main(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(json_report.data(run, code), indent=2), flush=True)
     else:
-        print(report.text(run, code, options.hints, wants_color(sys.stdout)), flush=True)
+        print(run_report.text(run, code, options.hints, wants_color(sys.stdout)), flush=True)
     return code if _written(options, run, baseline) else UNABLE
 
 
@@ -298,7 +298,7 @@ def _baseline(options: argparse.Namespace) -> Baseline | None:
         raise UsageError(f"sanitize: {error}") from None
 
 
-def _written(options: argparse.Namespace, run: report.Run, baseline: Baseline | None) -> bool:
+def _written(options: argparse.Namespace, run: run_report.Run, baseline: Baseline | None) -> bool:
     """Writes the files that were asked for; says which cannot be written."""
     texts: dict[Path | None, Callable[[], str]] = {
         options.sarif: lambda: json.dumps(sarif.log(run, options.hints), indent=2),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..compiler import KernelLaunch
-from ..compiler.report import RunJobs, front_end
+from ..compiler.ahead_of_time import RunJobs, front_end
 from .rules import RULES
 from .subprocesses import unreported
 

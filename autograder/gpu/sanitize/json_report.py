@@ -6,8 +6,8 @@ A field may be added within a schema's number; one that goes, or changes what it
 from pathlib import Path
 from typing import Any
 
-from .coverage import Function
-from .report import Run
+from .reached import Function
+from .run_report import Run
 
 SCHEMA = 1
 FILE = Path(__file__).with_name("schema.json")

@@ -10,9 +10,9 @@ import torch
 from ..emulator.findings import OF_MEMORY, EmulatorError, Finding, here
 from ..emulator.launch import Launch
 from ..emulator.observer import Call, Ended, Observer
-from .buffers import as_tensor, is_buffer
 from .generated import Line, by_helion, by_inductor
 from .left_state import LeftState
+from .library_buffers import as_tensor, is_buffer
 from .masked_loads import MaskedLoads
 from .own_kernels import own_kernels
 from .rules import RULES
@@ -22,7 +22,7 @@ _Key = tuple[str | int, ...]  # what makes two findings the same one: kind, kern
 
 
 class LaunchForms(Protocol):
-    """The forms in which kernels are launched, for the compiler (`forms.Forms`)."""
+    """The forms in which kernels are launched, for the compiler (`launch_forms.Forms`)."""
 
     def begin(self) -> None:
         """Begins a part in which each form is new once."""

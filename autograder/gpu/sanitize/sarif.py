@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .report import Run
 from .rules import RULES
+from .run_report import Run
 
 _LEVELS = {"fault": "error", "unable": "warning", "hint": "note"}
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from .coverage import Reached
+from .reached import Reached
 from .skipped import Skipped
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ..compiler.report import RunJobs
-from . import cobertura, report, revision
+from ..compiler.ahead_of_time import RunJobs
+from . import cobertura, revision, run_report
 from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
 from .front_end import Form, FrontEnd
@@ -43,7 +43,7 @@ class Plugin:
     """
 
     def __init__(self, config: pytest.Config, options: argparse.Namespace, compiler: RunJobs | None):
-        from .watch import watched
+        from .watching import watched
 
         self._front_end = FrontEnd(compiler)
         self._forms: list[Form] = []  # that were launched and not yet asked about
@@ -126,17 +126,17 @@ class Plugin:
             file.write_text(cobertura.xml(functions), encoding="utf-8")
         if self.baseline and self.baseline.update:
             self.baseline.file.write_text(self.baseline.text(judged), encoding="utf-8")
-        lines = [report.shim_notice(self.shim)] if self.shim else []
+        lines = [run_report.shim_notice(self.shim)] if self.shim else []
         if self.totals.kernels:
             totals = self.totals
             since = self.since, len(totals.kernels), len(totals.judged), totals.set_aside
-            lines += [self._counts(), report.unchanged(*since), str(totals.skipped)]
-            lines += report.not_reached(functions) + self.allowances.remarks(functions)
+            lines += [self._counts(), run_report.unchanged(*since), str(totals.skipped)]
+            lines += run_report.not_reached(functions) + self.allowances.remarks(functions)
             lines += self.baseline.remarks(judged) if self.baseline else []
         else:
             lines += ["No test launched a Triton kernel: nothing was checked."]
-        lines += [report.not_watched(self.totals.spawned).strip()]
-        lines += [f"outside any test, {report.three_lines(finding)}" for finding in self.outside]
+        lines += [run_report.not_watched(self.totals.spawned).strip()]
+        lines += [f"outside any test, {run_report.three_lines(finding)}" for finding in self.outside]
         for line in filter(None, lines):
             terminalreporter.line(line)
 
@@ -150,7 +150,10 @@ class Plugin:
         found = ", ".join(f"{number} {kind}" for kind, number in (+self.kinds).most_common())
         found = found or f"nothing {'new' if self.passed else 'found'}"
         found += "".join(f", {number} {how}" for how, number in self.passed.items())
-        launches, kernels = report.count(totals.kernels.total(), "launch"), report.count(len(totals.kernels), "kernel")
+        launches, kernels = (
+            run_report.count(totals.kernels.total(), "launch"),
+            run_report.count(len(totals.kernels), "kernel"),
+        )
         return f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}"
 
     # a test
@@ -183,8 +186,8 @@ class Plugin:
         except BaseException:
             self._compile()
             said = [
-                *map(report.three_lines, self._unexpected(item) + self._failing(self.hints)),
-                report.half_precision([*self.unlike_gpu]).strip(),
+                *map(run_report.three_lines, self._unexpected(item) + self._failing(self.hints)),
+                run_report.half_precision([*self.unlike_gpu]).strip(),
             ]
             if any(said):
                 item.add_report_section("call", SUMMARY, "\n".join(filter(None, said)))
@@ -211,7 +214,7 @@ class Plugin:
         found, unexpected = list(self.found), self._unexpected(item)
         self.found.clear()
         if unexpected:
-            pytest.fail("\n\n".join(map(report.three_lines, unexpected)), pytrace=False)
+            pytest.fail("\n\n".join(map(run_report.three_lines, unexpected)), pytrace=False)
         wanted = [mark.args for mark in item.iter_markers("expect_kernel_finding")] if expects else []
         for kinds in wanted:
             if not any(not kinds or one["kind"] in kinds for one in found):

@@ -2,7 +2,7 @@
 the text.
 
 The interpreter runs a kernel as Python, and Python can do anything. What is extracted here is restricted to what a
-kernel can do: arithmetic, loops, and the public names of Triton's language (`compiler.extract` and `compiler.language`
+kernel can do: arithmetic, loops, and the public names of Triton's language (`compiler.extract`, `compiler.name_check`
 check the names).
 """
 

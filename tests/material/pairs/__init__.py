@@ -6,7 +6,7 @@ A module here is a theme. A function is a pair: told whether to be wrong, it lau
 
 import torch
 from graded_kernels.autograder.gpu.emulator import EmulatorError
-from graded_kernels.autograder.gpu.sanitize.watch import watched
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 from . import addresses, language, launching, together, whole_blocks  # noqa: F401  their pairs
 from .pair import PAIRS  # noqa: F401

@@ -5,7 +5,7 @@ pass cannot answer for with certainty raises `Fallback`: the launch is undone an
 findings and hints are always found, worded and ordered by the same code.
 """
 
+from .launch_replay import Replay
 from .passes import run
-from .replay import Replay
 
 __all__ = ["Replay", "run"]

@@ -8,14 +8,14 @@ import numpy as np
 from ..access import Access
 from ..address_space import Region
 from ..shadow import Shadow
-from ..threads import KEPT
+from ..touched import KEPT
+from .earlier_access import Earlier
 from .fallback import Fallback, Traced
 from .lanes import Lanes
 from .places import Places
 from .pointers import Pointer
 from .programs import Programs
 from .storage import SEVERAL, Storage
-from .threads import Earlier
 
 
 class Memory:

@@ -16,14 +16,14 @@ from ..access import Access
 from ..address_space import Region
 from ..claims import Lie
 from ..findings import Finding, Place, here
-from .builder import GridBuilder
 from .fallback import Fallback, NoLockstep, TooWide, Traced
 from .freed_memory import keep_freed_memory
+from .grid_builder import GridBuilder
+from .grid_reduction import GridReduce, GridScan
 from .memory import Memory
 from .operators import operators
 from .pointers import pointers
 from .programs import Programs
-from .reduction import GridReduce, GridScan
 
 _MOST_LANES = 1 << 17  # elements of the widest array: what a processor's cache holds is quickest
 _BYTES_PER_LANE = 2048  # of all arrays that a kernel holds at one time, generously

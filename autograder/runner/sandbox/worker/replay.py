@@ -18,7 +18,7 @@ _FILE = "<kernels>"
 
 
 class Kernels:
-    """The functions of `kernels.cut_out`, made callable. Raises `compiler.language.Refusal` for a name that is not in
+    """The functions of `kernels.cut_out`, made callable. Raises `compiler.name_check.Refusal` for a name that is not in
     Triton's language.
     """
 

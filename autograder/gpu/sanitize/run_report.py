@@ -9,8 +9,8 @@ from ...words import visible
 from ..devices import DEVICES
 from .allowed import Allowances
 from .baseline import Baseline
-from .coverage import Function, called, missed
 from .location import is_own, location
+from .reached import Function, called, missed
 from .skipped import Skipped
 
 PORTABILITY = frozenset({"masked-load"})

@@ -1,4 +1,5 @@
-"""The process in which `graded-kernels sanitize` runs a program: ``python -m ...sanitize.child '{"events": 3, ...}'``.
+"""The process in which `graded-kernels sanitize` runs a program:
+``python -m ...sanitize.program_process '{"events": 3, ...}'``.
 
 What is found goes through the pipe ``events``, a line of JSON each; the program has standard input and output.
 """
@@ -73,7 +74,7 @@ def run(settings: dict[str, Any], events: Events) -> int:
     except ModuleNotFoundError as error:
         raise Unusable(f"there is no module {error.name} in this environment; `pip install {error.name}`") from None
     from .subprocesses import reported
-    from .watch import watched
+    from .watching import watched
 
     program = module(settings["program"]) if settings["module"] else script(Path(settings["program"]))
     sys.argv = [settings["program"], *settings["arguments"]]

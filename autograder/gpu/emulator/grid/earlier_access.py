@@ -1,4 +1,4 @@
-"""What the lanes of a pass's programs have loaded and stored since their last barrier, as `..threads` has it of one."""
+"""What the lanes of a pass's programs have loaded and stored since their last barrier, as `..touched` has it of one."""
 
 import functools
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..address_space import Region
-from ..threads import Touched
+from ..touched import Touched
 
 
 @dataclass(frozen=True)

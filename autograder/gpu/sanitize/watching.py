@@ -14,7 +14,7 @@ from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError, Observed
 from .changed import Changed
 from .exports import watched_exports
-from .forms import Forms
+from .launch_forms import Forms
 from .sanitizer import Sanitizer
 from .uninitialised import UninitialisedMemory
 

@@ -13,7 +13,7 @@ from . import cache
 from .bindings import Refused
 from .extract import Extract, extract, source_lines
 from .forms import covering, distinguished, form_of, forms, kernels
-from .launch import SEAM, Json, KernelLaunch
+from .kernel_launch import SEAM, Json, KernelLaunch
 from .targets import TARGETS, Target
 
 FORMS = 512  # of all kernels of an answer; ours have up to 40
