@@ -1,6 +1,7 @@
 """`graded-kernels check EXERCISE package.module:function`: called as it is, in this process."""
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -119,3 +120,14 @@ def test_a_file_of_a_package_is_imported_from_its_root(module, called):
 def test_a_function_is_checked_alone(capsys):
     assert cli.main(["check", "silu_forward", "torch.nn.functional:silu", silu.__file__]) == 2
     assert "is checked alone" in capsys.readouterr().err
+
+
+def test_a_pytorch_function_is_the_first_that_a_process_checks(tmp_path):
+    """The simulated GPU replaces classes of Triton, of which modules that come later are made."""
+    (tmp_path / "mine.py").write_text("def accumulation_witness():\n    return None\n")
+    words = ["check", "accumulation_witness", "mine:accumulation_witness"]
+    command = [sys.executable, "-m", "graded_kernels.autograder", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("accumulation_witness (torch): not implemented yet")
+    assert done.stderr == ""

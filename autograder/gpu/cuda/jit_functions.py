@@ -3,6 +3,7 @@
 from typing import Any
 
 import triton
+import triton.compiler.code_generator  # noqa: F401  and Gluon, made of JITFunction[T], before that is replaced
 from triton.runtime import autotuner, jit
 from triton.runtime.interpreter import InterpretedFunction
 
