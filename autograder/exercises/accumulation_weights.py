@@ -153,7 +153,6 @@ _SEVERAL_RANKS = (
     "micro-batches without tokens",
     "a rank without tokens",
     "one token",
-    "no token",
     "counts near a billion",
     "2048 micro-batches",
 )

@@ -125,5 +125,5 @@ clip_coefficient = Exercise(
     backends=("torch",),
     wild=(ZEROED, ALWAYS),
     points=2,
-    about=("an infinite norm", "a norm of NaN", "max_norm 0"),
+    about=("an infinite norm", "a norm of NaN", "max_norm 0", "a negative max_norm", "a max_norm of NaN"),
 )

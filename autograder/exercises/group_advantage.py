@@ -114,7 +114,7 @@ CASES = (
         "some unscored",
         "A NaN is a sample without a score. It gets 0, and the others are compared with each other: their own "
         "mean, their own number in n - 1.",
-        rewards=rewards(6, 8).change(unscored),
+        rewards=rewards(6, 8, scale=300.0).change(unscored),
     ),
     case("some unscored, the others equal", EQUAL_HINT, rewards=rewards(4, 8).change(unscored_and_equal)),
     case(
@@ -129,7 +129,7 @@ CASES = (
     case(
         "2 samples a group",
         "Two samples: the one is above the mean by as much as the other is below.",
-        rewards=rewards(40, 2),
+        rewards=rewards(40, 2, scale=300.0),
     ),
     case(
         "a large mean",
@@ -156,7 +156,7 @@ CASES = (
     case(
         "3 samples a group",
         "Groups of 3 in a block of 4: what does the fourth lane add to the sums?",
-        rewards=rewards(50, 3),
+        rewards=rewards(50, 3, scale=300.0),
     ),
     case(
         "17 samples a group",
@@ -182,7 +182,7 @@ CASES = (
     ),
     case("groups with gaps", "Groups of 27, 60 apart in memory, NaN between them.", rewards=rewards(9, 27).with_gaps()),
     case("every second column", "The stride of the last dimension is 2.", rewards=rewards(9, 21).every_second()),
-    case(BEYOND, BEYOND_HINT, rewards=rewards(3, 12).far_apart()),
+    case(BEYOND, BEYOND_HINT, rewards=rewards(3, 12, scale=300.0).far_apart()),
 )
 
 UNGUARDED = WildBug(
@@ -204,7 +204,7 @@ TINY_EPSILON = WildBug(
     who="OpenRLHF 0.6.0 to 0.11.0",
     thread="OpenRLHF's experience_maker.py, group_norm",
     function=wild.tiny_epsilon,
-    seen_by="8 equal rewards",
+    seen_by="7 equal rewards",
     story="The mean of eight equal rewards is one rounding off, std is 0, and 3e-8 / 1e-9 is an advantage of 30.",
 )
 AS_ZERO = WildBug(

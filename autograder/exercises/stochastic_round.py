@@ -96,11 +96,11 @@ stochastic_round = Exercise(
     cases=(
         case(
             "ordinary values",
-            "Begin here: 1000 numbers. Take one, write its 32 bits down, and add the random bits to the lower 16.",
-            x=draw.normal(1000),
+            "Begin here: 1000 positive numbers. Write the 32 bits of one down, and add the bits to the lower 16.",
+            x=draw.normal(1000).map(torch.abs),
             bits=bits(1000),
         ),
-        case(AGAIN, KEEP_NOTHING, x=draw.normal(1000), bits=bits(1000)),
+        case(AGAIN, KEEP_NOTHING, x=draw.normal(1000).map(torch.abs), bits=bits(1000)),
         case(
             "small and large",
             "Numbers of 1e-30. Are the bits added to the word or to the number?",
@@ -196,5 +196,12 @@ stochastic_round = Exercise(
     points=4,
     least_bytes=lambda x, bits: 10 * x.numel(),
     traffic=1.05,
-    about=("both infinities", "NaN of all kinds", "bits that just carry"),
+    about=(
+        "just above every bfloat16 value",
+        "just below every bfloat16 value",
+        "bits that just carry",
+        "every lower half",
+        "both infinities",
+        "NaN of all kinds",
+    ),
 )

@@ -41,6 +41,7 @@ Fields = dict[str, Any]  # of a `CaseResult`, by name
 
 _OF_TRITON = re.compile(r" ?\(In Triton, [^)]*\)")
 REFUSALS = ("ValueError", "IndexError", "AssertionError")  # errors by which an answer refuses bad input
+LEFT = "tensors, left as they came in,"  # among the names of outputs that are wrong
 GROSS = 64.0  # ulp: rounding does not explain what is farther off
 
 
@@ -138,6 +139,7 @@ class _Called:
         more |= {"convention": case.convention, "aim": aim}
         if aim is Aim.POINT and status in ("fail", "error"):
             more["shipped"] = _as_shipped(self.trial, more.get("near", 1.0))
+        more["word"] = self.trial.word
         more["half"] = any(t.dtype in HALVES for t in tensors_of(args))
         more.setdefault("form", self.form.code if self.form else "")
         if status in ("fail", "error"):
@@ -256,7 +258,7 @@ class _Called:
             failure=failure,
             near=share,
             up_to=up_to(self.trial, expected, compared, outcome.outputs),
-            **_by_output(expected, compared),
+            **self._by_output(expected, compared),
             flaw=Flaw.NUMBERS if finite else self.trial.flaw,
             **fields,
             curve=curve_of(self.trial, expected, compared),
@@ -277,6 +279,20 @@ class _Called:
         hints = [hint.message for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
         beside = between_elements(self._written, outcome) or relisted(outcome)
         return next(filter(None, (beside, mixed_up, left, *hints)), "")
+
+    def _by_output(self, expected: Expected, compared: list[Comparison]) -> Fields:
+        """Which outputs are wrong, and how many are right. Several that are left as they came in, as by whoever works
+        on copies, are one.
+        """
+        every, wrong, left = set(), set(), set()
+        for given, one, output in zip(expected.names, compared, self.outcome.outputs, strict=True):
+            name, came = given.partition("[")[0], self._written.get(given)
+            every.add(name)
+            if one.failure or one.complaint:
+                wrong.add(name)
+                left |= {name} if came is not None and as_given(came, output, one) else set()
+        told = wrong - left | {LEFT} if len(left) > 1 else wrong
+        return {"wrong": tuple(sorted(told)), "right": len(every - wrong)}
 
     def _relation(self, expected: Expected, compared: list[Comparison]) -> str:
         """How the wrong values are related to the right ones, in a sentence; "" where that is not known."""
@@ -302,13 +318,6 @@ class _Called:
         message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
         curve = curve_of(self.trial, expected, compared) if self.trial.options.curve else None
         return self.judged("pass", message, **far, curve=curve)
-
-
-def _by_output(expected: Expected, compared: list[Comparison]) -> Fields:
-    """Which outputs are wrong, and how many are right."""
-    names = [name.partition("[")[0] for name in expected.names]
-    wrong = {name for name, one in zip(names, compared, strict=True) if one.failure or one.complaint}
-    return {"wrong": tuple(sorted(wrong)), "right": len(set(names) - wrong)}
 
 
 def _as_shipped(trial: Trial, share: float) -> bool:

@@ -1,5 +1,6 @@
 """A trial: one case of an exercise, put to one answer."""
 
+import inspect
 import os
 import zlib
 from collections.abc import Callable
@@ -82,6 +83,13 @@ class Trial:
     def flaw(self) -> Flaw:
         """The flaw that wrong values of this case show."""
         return Flaw.NUMBERS if ordinary(self.args) and not self.case.raises else Flaw.SPECIAL
+
+    @property
+    def word(self) -> str:
+        """The word among the arguments, or where it is left out its default; "" where there is none."""
+        given = inspect.signature(self.exercise.oracle).bind(*self.args)
+        given.apply_defaults()
+        return next((value for value in given.arguments.values() if isinstance(value, str)), "")
 
     def filled(self, fill: float) -> "Trial":
         """The same trial with ``fill`` in masked-off lanes of loads without ``other``."""

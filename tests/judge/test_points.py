@@ -183,6 +183,7 @@ def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float 
         "up_to": (),
         "wrong": (),
         "right": 0,
+        "word": "",
         "shipped": False,
         "half": False,
     } | more
@@ -289,10 +290,25 @@ def test_failing_the_case_of_a_shipped_bug_leaves_half_named_or_not():
     assert score(case("a", "point", "form", form="dtype", shipped=True)) == 85
 
 
-def test_gross_errors_in_a_third_of_plain_cases_leave_half():
+def test_gross_errors_in_more_than_a_third_of_plain_cases_leave_half():
     more = [case("second"), case("third", "plain", "numbers", near=0.0)]
-    assert score(*more) == 50
-    assert score(*more, case("fourth")) == pytest.approx(100 - 12 - 18 / 4)
+    assert score(*more) == 100 - 12 - 18 / 3
+    assert score(*more, case("fourth", "plain", "numbers", near=0.0)) == 50
+
+
+def test_one_right_function_of_two_that_a_word_tells_apart_leaves_two_fifths_of_the_rest():
+    failing = [case(one["name"], one["aim"], "numbers", near=0.0, word="none") for one in (FIRST, POINT)]
+    other = case("other word", "plain", word="tanh")
+    assert score(*failing, other) == 40
+    assert score(*failing, other, case("edges", "edges", "special", word="tanh")) == 36
+    assert score(*failing) == 0, "there is no other"
+    assert score(*failing, case("other word", "plain", "numbers", near=0.0, word="tanh")) == 0, "both are wrong"
+
+
+def test_grossly_wrong_plain_values_cost_what_rests_on_them_by_their_share():
+    wrong = [case(name, aim, "numbers") for name, aim in (("a", "point"), ("b", "point"), ("layouts", "layouts"))]
+    assert score(*wrong, case("second", "plain", "numbers")) == 39
+    assert score(*wrong, case("second", "plain", "numbers", near=0.0)) == 39 - 5
 
 
 KINDS = ("numbers", "special", "text", None, "conduct", "form", "converted")
@@ -311,6 +327,7 @@ def drawn(chance: random.Random) -> list[dict]:
             near = chance.choice((0.0, 0.5, 1.0)) if flaw in ("numbers", "special") else 1.0
             wrong = chance.choice((("y",), ("z",), ("y", "z"))) if flaw in ("numbers", "special") else ()
             given = {"shipped": aim == "point" and chance.random() < 0.2, "half": chance.random() < 0.3}
+            given["word"] = chance.choice(("", "none", "tanh"))
             fails = chance.random() < share
             right = case(f"{aim} {number}", aim, **given)
             failing = case(f"{aim} {number}", aim, flaw, near=near, form=form, **given) | {"status": "fail"}
@@ -328,7 +345,7 @@ def test_a_better_answer_never_gets_less(seed):
         cases = drawn(chance)
         before = points_of(report | {"cases": cases}).score
         for number, one in enumerate(cases):
-            mended = case(one["name"], one["aim"], shipped=one["shipped"], half=one["half"])
+            mended = case(one["name"], one["aim"], shipped=one["shipped"], half=one["half"], word=one["word"])
             after = points_of(report | {"cases": [*cases[:number], mended, *cases[number + 1 :]]}).score
             assert after >= before - 1e-9, (one, [c for c in cases if c["status"] == "fail"])
 

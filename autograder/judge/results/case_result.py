@@ -66,7 +66,9 @@ class CaseResult:
         makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
     form: what is wrong with the form of the outputs, as `points.FORMS` has it; their values are judged as if it were
         right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common. wrong:
-        the names of the outputs in which an element is wrong, a list's once. right: how many others there are.
+        the names of the outputs in which an element is wrong, a list's once, and those that are left as they came in
+        together. right: how many others there are. word: the word among the arguments, by which one function of
+        several is asked for; or "".
     shipped: whether it fails, is of the point, and there for a bug that shipped, which is no nearer. half: whether it
         has inputs in half precision.
     suspect: of a witness, the function in which the bug is that its input is to show; "" in any other case.
@@ -99,6 +101,7 @@ class CaseResult:
     up_to: tuple[tuple[str, float], ...] = ()
     wrong: tuple[str, ...] = ()
     right: int = 0
+    word: str = ""
     shipped: bool = False
     half: bool = False
     suspect: str = ""

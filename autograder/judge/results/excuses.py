@@ -1,5 +1,6 @@
-"""What makes many failures one: right up to a factor everywhere, or wrong in the same outputs everywhere. An account
-that leaves such cases out leaves less of the rest instead, and the best of all accounts is what a report is worth.
+"""What makes many failures one: right up to a factor everywhere, wrong in the same outputs everywhere, or wrong with
+one word among the arguments. An account that leaves such cases out leaves less of the rest instead, and the best of all
+accounts is what a report is worth.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from .aim import Aim
 from .flaw import Flaw
 
 UP_TO = 40.0  # points that are left at most
-OUTPUTS = 0.8  # of the share of the outputs that are right everywhere
+OUTPUTS = 0.8  # of the share of the outputs, or of the functions that a word tells apart, that are right everywhere
 ALIKE = 0.03  # how far, relatively, the factors of two cases may lie apart
 FEWEST = 4  # cases that are right up to one factor
 MOST = 6  # names of outputs, of which any may be wrong together
@@ -38,6 +39,7 @@ def excuses(cases: list[Case]) -> Iterator[Excuse]:
     """All that there are."""
     yield from _factors(cases)
     yield from _outputs(cases)
+    yield from _words(cases)
 
 
 def _factors(cases: list[Case]) -> Iterator[Excuse]:
@@ -65,5 +67,22 @@ def _outputs(cases: list[Case]) -> Iterator[Excuse]:
     for count in range(fewest, min(len(names) + 1, every)):
         for outputs in combinations(names, count):
             same = frozenset(case["name"] for case in failing if set(case["wrong"]) <= set(outputs))
-            share = min(OUTPUTS * (1 - count / every), UP_TO / 100)
-            yield Excuse(same, OTHERS.format(" and ".join(outputs), 100 * share), share=share)
+            yield _others(same, " and ".join(outputs), count / every)
+
+
+def _words(cases: list[Case]) -> Iterator[Excuse]:
+    """Where a word among the arguments says which function is asked for, and one of them is wrong, but not the first
+    of the others.
+    """
+    words = sorted({case["word"] for case in cases if case["word"]})
+    for word in words:
+        other = next((case for case in cases if case["word"] not in ("", word)), None)
+        if other and other["near"] == 1:
+            same = frozenset(case["name"] for case in cases if case["word"] == word and case["flaw"] in VALUES)
+            yield _others(same, f"results with {word!r}", 1 / len(words))
+
+
+def _others(same: frozenset[str], wrong: str, part: float) -> Excuse:
+    """Where ``part`` of what is asked for is wrong, in ``same`` cases."""
+    share = min(OUTPUTS * (1 - part), UP_TO / 100)
+    return Excuse(same, OTHERS.format(wrong, 100 * share), share=share)

@@ -4,16 +4,17 @@ better answer never gets less.
 
 - *Plain values* lose `ANY` of their weight where a plain case fails or ordinary numbers come out wrong anywhere, and
   the rest by the share of plain cases that fail; *the point* the share of its cases. What these two lose for wrong
-  values is not charged again in dtypes, layouts and edges, which rest on them.
+  values is not charged again in dtypes, layouts and edges, which rest on them, beyond the share of plain cases that are
+  grossly wrong.
 - *Dtypes, layouts and edges* lose all where a case of theirs fails; what goes wrong with NaN, infinity, nothing and bad
   input has one remedy, and counts once.
 - *Conduct* that a right result does not excuse costs the plain values, once.
 - *Form* is charged once, `FORMS`: values are judged after it is converted.
-- At most half is left where the whole point is missed, where a bug that shipped does no worse in its case, and where a
-  third of the plain cases is grossly wrong. Nothing is left where the first one is; where some of its outputs are,
-  `OUTPUTS` times the share of the others.
-- What is right up to a factor or its graph, or wrong in the same outputs everywhere, has a limit instead of these
-  costs, where that leaves more (`excuses`).
+- At most half is left where the whole point is missed, where a bug that shipped does no worse in its case, and where
+  more than a third of the plain cases is grossly wrong. Nothing is left where the first one is; where some of its
+  outputs are, `OUTPUTS` times the share of the others.
+- What is right up to a factor or its graph, or wrong in the same outputs everywhere or with one word, has a limit
+  instead of these costs, where that leaves more (`excuses`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -153,11 +154,15 @@ class _Account:
         """(the most points that are left, the reason)."""
         if self.named or any(case["shipped"] and case["flaw"] in (Flaw.NUMBERS, Flaw.SPECIAL) for case in self.failing):
             yield HALF, SHIPPED
-        gross = [case for case in self.failing if case["aim"] == Aim.PLAIN and case["near"] < 1]
-        if gross and len(gross) >= MANY * len(self.of[Aim.PLAIN]):
+        if self._gross() > MANY:
             yield HALF, GROSSLY
         if self.near < 1:
             yield 100 * OUTPUTS * self.near, PARTIAL
+
+    def _gross(self) -> float:
+        """The share of plain cases whose values are wrong by more than 1 %."""
+        plain = self.of.get(Aim.PLAIN, [])
+        return len([case for case in plain if case in self.failing and case["near"] < 1]) / max(len(plain), 1)
 
     def _share(self, aim: Aim, *flaws: Flaw | None) -> float:
         """The share of an aim's cases that fail in one of these ways."""
@@ -187,7 +192,7 @@ class _Account:
         special = self._special(numbers)
         values = numbers | ({special} if special else set())
         most = sum(self.weights[aim] for aim in values)
-        left = max(1 - base / most, 0.0) if most else 0.0
+        left = max(1 - base / most, self._gross()) if most else 0.0
         found = {}
         for aim in _RESTING:
             shares = left * (aim in values), TEXT * bool(self._with(aim, Flaw.TEXT)), float(bool(self._with(aim, None)))
@@ -199,7 +204,8 @@ class _Account:
         failing = [case for aim in _RESTING for case in self._with(aim, Flaw.NUMBERS)]
         halves = [case for case in failing if case["aim"] == Aim.LAYOUTS and case["half"] and Aim.DTYPES in self.of]
         numbers = {Aim(case["aim"]) for case in failing if case not in halves}
-        return numbers | ({Aim.DTYPES} if halves and not numbers & {Aim.DTYPES, Aim.LAYOUTS} else set())
+        paid = numbers & {Aim.DTYPES, Aim.LAYOUTS} or self._with(Aim.LAYOUTS, None)
+        return numbers | ({Aim.DTYPES} if halves and not paid else set())
 
     def _special(self, numbers: set[Aim]) -> Aim | None:
         """The aim that pays for what goes wrong with NaN, infinity, nothing and bad input: one that pays for nothing
