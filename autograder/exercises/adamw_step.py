@@ -131,7 +131,8 @@ CASES = (
     case(AGAIN, KEEP_NOTHING, update(1000)),
     case(
         "the first step",
-        "m and v are 0, and step is 1: m̂ is the gradient itself, and the update is its sign, nearly.",
+        "m and v are 0, and step is 1: m̂ is the gradient itself, and the update is its sign, nearly. eps is added to "
+        "√v̂, outside of the root.",
         update(300, step=1, fresh=True),
     ),
     *(

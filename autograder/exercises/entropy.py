@@ -91,7 +91,12 @@ IMPOSSIBLE = (
     "p is 0 and log p is -inf, and 0 · -inf is NaN. Which of the two can be replaced before they are multiplied?"
 )
 CASES = (
-    case("ordinary values", "Begin here: 7 rows of 128 logits. " + STEP_BY_STEP, logits=logits(7, 128)),
+    case(
+        "ordinary values",
+        "Begin here: 7 rows of 128 logits. Where everything is NaN, in blocks: the largest logit so far is -inf before "
+        f"the first, and -inf · 0 is NaN. {STEP_BY_STEP}",
+        logits=logits(7, 128),
+    ),
     case(AGAIN, KEEP_NOTHING, logits=logits(7, 128)),
     case(
         "masked classes", f"40 % of the logits are -inf, and in rows 6 and 7 all but one: {IMPOSSIBLE}", logits=MASKED
@@ -120,7 +125,8 @@ CASES = (
     case(
         "a first block of -inf",
         "40,000 logits, the first 32,768 at -inf: whole blocks. What do they leave for the next one (-inf - -inf is "
-        "NaN)?",
+        "NaN)? A finite result is another matter: when the largest so far grows by s, Σ e^d becomes smaller by e^s, "
+        "and Σ e^d · d loses s times it as well.",
         logits=logits(2, 40_000).put(-INF, ALL, slice(32_768)),
     ),
     case(

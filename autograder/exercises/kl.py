@@ -144,7 +144,7 @@ PAIRS = (
         "near r = 0",
         "|r| is from 1e-15 to 0.008, and the result is r²/2 forward and r times the upstream gradient backward, with "
         "all their digits. What does e^r keep of r when it is rounded next to 1, and expm1(r) of r² when r is taken "
-        "away?",
+        "away? Of a series the first missing term has to be below half an ulp where you switch.",
         NEAR_ZERO,
     ),
     case(

@@ -183,7 +183,8 @@ CASES = (
     case(AGAIN, KEEP_NOTHING, calm(6, 40)),
     case(
         "some tokens count",
-        "About 245 of 350 tokens count: the others are neither in the sum nor in the count.",
+        "About 245 of 350 tokens count: the others are neither in the sum nor in the count. Beyond the interval the "
+        "loss is flat on one side alone: where ρA is the smaller of the two it has its slope there, too.",
         tokens(7, 50),
     ),
     case(

@@ -67,7 +67,8 @@ CARRY = WildBug(
     thread="torchao/optim/quant_utils.py, _fp32_to_bf16_sr",
     function=wild.stochastic_round_carry,
     seen_by="NaN of all kinds",
-    story="The NaN of NVIDIA's GPUs is 0x7fffffff. Rounded up, its upper half is 0x8000: a NaN becomes -0.",
+    story="The NaN of NVIDIA's GPUs is 0x7fffffff. Rounded up, its upper half is 0x8000: a NaN becomes -0. "
+    "One whose upper half is that of infinity becomes infinite where nothing carries.",
 )
 NEAREST = CommonMistake(
     who="random bits added, and the sum rounded to nearest",

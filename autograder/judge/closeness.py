@@ -15,6 +15,7 @@ from .results.case_result import Failure
 from .ulp import ulp_error, ulp_size
 
 NEAR = 0.01
+FEW = 4  # integers that are shown for an element of the result
 MANY = 64.0  # times what is allowed: where all results are close to 0, so is 1 % of them
 
 
@@ -183,6 +184,9 @@ def _failure(
     index = tuple(int(i) for i in np.unravel_index(flat, exact.shape))  # PyTorch's own imports SymPy
     beside = {k: v for k, v in inputs.items() if v.shape == exact.shape and _place(k) in ("", _place(name))}
     at = {k: v[index].item() for k, v in beside.items()}
+    for k, v in inputs.items():  # the sizes of a product, where a result is one number of each
+        if v.dim() and v.shape[:-1] == exact.shape and 0 < v.shape[-1] <= FEW and not v.is_floating_point():
+            at |= {f"{k}[{', '.join(map(str, [*index, j]))}]": one for j, one in enumerate(v[index].tolist())}
     got, want = actual[index].item(), exact[index].item()
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)
 

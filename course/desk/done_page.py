@@ -12,17 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from ...autograder.judge.report.phrases import count
-from ...autograder.judge.results.distance import ulp
+from ...autograder.judge.results.distance import MOSTLY_ULP, ulp
 from .chapter_progress import Chapter, Report, Step, read_progress, read_reports
 
 NAME = "done.html"
-HEAD = ("function", "written in", "largest error", "of the tolerance", "bytes moved", "registers", "distinctions")
+HEAD = (
+    *("function", "written in", "of the tolerance", "largest error"),
+    *("bytes moved", "registers", "spilled", "distinctions"),
+)
 NOTE = (
-    "By the reports saved with the notebooks, in which each function was compared with exact results. Error: the "
-    "largest of any number, in units in the last place (ulp), and the largest share of the tolerance that a number "
-    "takes; where terms cancel, many ulp may be little of what is allowed. Bytes: over the least that the "
-    "mathematics needs. Registers: of a thread, and what it spilled, for the first GPU that the kernel was compiled "
-    "for."
+    "By the reports saved with the notebooks, in which each function was compared with exact results. Of the "
+    "tolerance: the largest share that the error of a number takes. The error itself, in units in the last place "
+    "(ulp), stands where it is measured in them: where terms cancel the tolerance is that of the terms. Bytes: over "
+    "the least that the mathematics needs. Registers of a thread, and the bytes for which it had none: of the largest "
+    "form, for the first GPU that the kernel was compiled for."
 )
 STYLE = """
 :root { color-scheme: light dark; --ink: light-dark(#1d2430, #e4e7ec); --muted: light-dark(#667080, #98a2b3);
@@ -107,15 +110,16 @@ def row(step: Step, report: Report) -> tuple[str, ...]:
     backend = "PyTorch" if step.backend == "torch" else "Triton"
     cases = [case for case in report.get("cases", []) if not case.get("bonus")]
     error, share = (_largest(cases, name) for name in ("worst_ulp", "margin"))
-    traffic, compiled = report.get("traffic"), _registers(report)
+    traffic, (registers, spilled) = report.get("traffic"), _compiled(report)
     of = step.distinctions + len(step.missing)
     return (
         step.exercise,
         backend,
-        ulp(error) if error is not None else "",
         f"{share:.0%}" if share is not None else "",
+        ulp(error) if error is not None and error <= MOSTLY_ULP else "",
         f"{float(traffic['ratio']):.2f} x" if traffic else "",
-        compiled,
+        registers,
+        spilled,
         f"{step.distinctions} of {of}" if of else "",
     )
 
@@ -126,14 +130,13 @@ def _largest(cases: list[dict[str, Any]], name: str) -> float | None:
     return max((number for number in numbers if math.isfinite(number)), default=None)
 
 
-def _registers(report: Report) -> str:
-    """``58`` or ``110, 16 bytes spilled``: the most of any form for the first target; "" without a compiler's word."""
+def _compiled(report: Report) -> tuple[str, str]:
+    """``("110", "16 bytes")``: the most of any form for the first target; "" twice without a compiler's word."""
     rows = [one for one in (report.get("compile") or {}).get("targets", ()) if one.get("registers") is not None]
     rows = [one for one in rows if one["target"] == rows[0]["target"]]
     if not rows:
-        return ""
-    spills = max(one.get("spills") or 0 for one in rows)
-    return f"{max(one['registers'] for one in rows)}" + (f", {spills} bytes spilled" if spills else "")
+        return "", ""
+    return f"{max(one['registers'] for one in rows)}", f"{max(one.get('spills') or 0 for one in rows)} bytes"
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

@@ -58,3 +58,42 @@ def test_an_error_without_words_is_told_by_its_name_alone():
 def test_an_answer_in_pytorch_is_not_asked_for_a_kernel():
     message = check("silu_forward", torch.empty_like, backend="torch").cases[0].message
     assert message.endswith("y (1,000 elements) was never written. Store the result in it."), message
+
+
+@triton.jit
+def cut_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    upper = tl.load(x_ptr + offsets, mask=offsets < n, other=0.0).to(tl.int32, bitcast=True) & 0xFFFF0000
+    tl.store(y_ptr + offsets, upper.to(tl.float32, bitcast=True).to(tl.bfloat16), mask=offsets < n)
+
+
+def test_a_bit_pattern_that_is_no_int32_is_told_as_the_one_to_write():
+    def cut_off(x, bits):
+        y = torch.empty_like(x, dtype=torch.bfloat16)
+        cut_kernel[(triton.cdiv(x.numel(), 128),)](x, y, x.numel(), BLOCK=128)
+        return y
+
+    message = check("stochastic_round", cut_off, backend="triton", compiler=False).cases[0].message
+    assert message.endswith("write -65536 for 0xFFFF0000."), message
+
+
+def test_saved_tensors_are_told_to_be_a_tuple_and_a_function_to_be_applied():
+    class Silu(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * torch.sigmoid(x)
+
+        @staticmethod
+        def backward(ctx, dy):
+            return ctx.saved_tensors.float() * dy
+
+    assert "`(x,) = ctx.saved_tensors`" in check("silu_function", Silu.apply, backend="torch").cases[0].message
+    plain = check("silu_function", lambda x: x * torch.sigmoid(x), backend="torch").cases[0].message
+    assert "`torch.autograd.Function`, whose `apply` is then what you call" in plain
+
+
+def test_an_exact_zero_is_said_to_belong():
+    """In ulp of 0 the tolerance is 1.1e-44, which nobody asks for."""
+    shown = str(check("silu_backward", lambda dy, x: torch.ones_like(x), backend="torch"))
+    assert re.search(r"off by +1\.0, where 0 belongs", shown), shown

@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from graded_kernels.autograder import Case, Exercise, Output, Tolerance, check, normal
+from graded_kernels.autograder import EXERCISES, Case, Exercise, Output, Tolerance, check, normal
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
 from graded_kernels.autograder.judge.report.notebook import render
@@ -47,6 +47,20 @@ def test_an_index_is_right_where_it_is_equal():
     assert report.passed
     case = report.cases[0]
     assert (case.message, case.worst_ulp, case.margin) == ("exact", None, 0)
+
+
+def test_the_few_integers_that_an_element_is_made_of_are_shown():
+    """A result by sizes can then be worked out by hand: of `sizes: int64 (6, 3)` it cannot."""
+
+    def swapped(sizes, block_m=64, block_n=64, element_bytes=2):
+        m, n, k = sizes.unbind(1)
+        rows, columns = (m + block_m - 1) // block_m, (n + block_n - 1) // block_n
+        return element_bytes * (m * k * rows + k * n * columns + m * n), 2 * m * n * k
+
+    text, _, data = told(EXERCISES["product_cost"], swapped)
+    (row,) = data["failure"]["index"]
+    assert list(data["failure"]["inputs"]) == [f"sizes[{row}, {column}]" for column in range(3)]
+    assert f"sizes[{row}, 0] = {data['failure']['inputs'][f'sizes[{row}, 0]']}," in text
 
 
 def test_an_index_off_by_one_is_wrong_and_shown_as_an_integer():

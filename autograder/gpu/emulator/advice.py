@@ -105,6 +105,11 @@ _KNOWN = (
         "It takes float32: convert first, as in `x.to(tl.float32)`.",
     ),
     (
+        r"Scalar (\d+) is out of range for type int32",
+        "",
+        "A bit pattern of 32 bits with the highest one set is a negative int32: write -65536 for 0xFFFF0000.",
+    ),
+    (
         r"UnboundLocalError|referenced before assignment",
         "",
         "Give it a value before the loop or the branch, as in `acc = tl.zeros([BLOCK], dtype=tl.float32)`.",

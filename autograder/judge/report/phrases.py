@@ -171,6 +171,8 @@ def off_by(failure: Failure) -> str:
     got, expected = kind(failure.got), kind(failure.expected)
     if got != expected:
         return f"{got} where {expected} belongs"
+    if failure.expected == 0 and failure.allowed * failure.step < SMALLEST_NORMAL:
+        return f"{number(failure.got)}, where 0 belongs"
     return distance(failure.ulp, failure.allowed, failure.step, whole=isinstance(failure.got, int))
 
 

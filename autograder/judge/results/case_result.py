@@ -20,7 +20,8 @@ class Failure:
     index: where it is in the output. got, expected: an int or a bool in an output of integers or booleans. ulp:
     distance from ``expected`` in ulp of the output's dtype, infinity where NaN or infinity disagree; of integers their
     difference. wrong, total: how many elements lie outside the tolerance, of how many.
-    inputs: the value, at that index, of every input that has the output's shape.
+    inputs: the value, at that index, of every input that has the output's shape, and the few integers of one that has a
+    row for each element of the output.
     allowed: the tolerance there, in ulp. step: one ulp there. Both NaN where they are not known.
     """
 

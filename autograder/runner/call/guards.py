@@ -99,7 +99,8 @@ class Watch(TorchDispatchMode):
         if "autograd" in self.refused and computes and (forward_mode() or any(_recorded(a) for a in tensors_of(args))):
             self._refuse(
                 f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
-                "The derivative is the exercise: write its formula, on the tensors as they come."
+                "The derivative is the exercise: write its formula, on the tensors as they come, or in the backward of "
+                "a `torch.autograd.Function`, whose `apply` is then what you call."
             )
         if self.permits is not None and not self.permits(name):
             self._refuse(

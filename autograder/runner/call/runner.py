@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ...gpu import Replay
 
 STUB = "not implemented yet"
+TUPLE = ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`"
 
 
 class InProcess:
@@ -152,7 +153,9 @@ class InProcess:
                 raise interrupted(contract.name, error) from None
             except (Exception, SystemExit) as error:
                 kind, name = type(error).__name__, contract.name
-                trouble = Trouble("raised", f"{kind}: {error}".rstrip(": "), trace(error), kind)
+                told = f"{kind}: {error}".rstrip(": ")
+                told += TUPLE if "'tuple' object has no attribute" in told else ""
+                trouble = Trouble("raised", told, trace(error), kind)
                 if isinstance(error, Unattached):
                     result, trouble = error.result, replace(trouble, code=Trouble.UNATTACHED)
                 if kind == "NotImplementedError" and is_stub(self.answer):
