@@ -2,6 +2,7 @@
 
 check(exercise, function, backend=...)   a `Report`
 compare(reference, candidate, arguments) the same for any function, judged by its reference
+neighbours(function, arguments, batch)   whether a row's result depends on the rows beside it
 EXERCISES                                the table of what can be checked
 Emulator                                 runs Triton kernels as a GPU may, and notes what they do
 Peak                                     counts the bytes that tensors take at once
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .exercises.cases.losses import losses
     from .exercises.cases.rows import rowwise
     from .gpu.emulator import Emulator
+    from .judge.neighbours import neighbours
     from .judge.records.derived import derived
     from .judge.records.inputs import also, case, draw
     from .judge.records.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
@@ -42,7 +44,17 @@ if TYPE_CHECKING:
 __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
 __all__ += ["Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
 __all__ += ["also", "case", "draw"]
-__all__ += ["CompareError", "compare", "derived", "elementwise", "gradient", "losses", "normal", "rowwise"]
+__all__ += [
+    "CompareError",
+    "compare",
+    "derived",
+    "elementwise",
+    "gradient",
+    "losses",
+    "neighbours",
+    "normal",
+    "rowwise",
+]
 
 _HOME = {"EXERCISES": "judge.records.table", "Emulator": "gpu.emulator", "Peak": "runner.call.peak_memory"}
 _HOME |= {"Report": "judge.report.report", "ulp_error": "judge.ulp", "ulp_size": "judge.ulp"}
@@ -52,6 +64,7 @@ _HOME |= dict.fromkeys(
 _HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "exercises.cases.elementwise")
 _HOME |= dict.fromkeys(("also", "case", "draw"), "judge.records.inputs")
 _HOME |= dict.fromkeys(("CompareError", "compare"), "judge.side_by_side")
+_HOME |= {"neighbours": "judge.neighbours"}
 _HOME |= {"derived": "judge.records.derived", "losses": "exercises.cases.losses", "rowwise": "exercises.cases.rows"}
 
 

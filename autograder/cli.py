@@ -58,6 +58,7 @@ def parser() -> argparse.ArgumentParser:
     from .classroom import command as classroom
     from .gpu.sanitize import command as sanitize
     from .judge.commands import check, listing, new
+    from .judge.neighbours import command as neighbours
     from .judge.side_by_side import command as side_by_side
     from .judge.verdicts import command as verdicts
     from .runner.sandbox.compile_jobs import compile_jobs
@@ -71,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_to(commands)
     new.add_to(commands)
     side_by_side.add_to(commands)
+    neighbours.add_to(commands)
     sanitize.add_to(commands, compile_jobs)
     for entry in metadata.entry_points(group=COMMANDS):
         entry.load()(commands)

@@ -156,8 +156,9 @@ def on_a_full_disk(course: Path, disk: bool) -> int:
 
 def kill_a_worker(process: subprocess.Popen) -> bool:
     for pid in workers_of(process)[:1]:
-        os.kill(pid, signal.SIGKILL)
-        return True
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself meanwhile
+            os.kill(pid, signal.SIGKILL)
+            return True
     return False
 
 

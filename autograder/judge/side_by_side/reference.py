@@ -42,7 +42,7 @@ class Reference:
         self.given = example
         self.writes: tuple[str, ...] = ()
         self.arguments = example + tuple(callee.parameters.values())
-        self.names = _names(callee, example)
+        self.names = argument_names(callee, example)
         _assert_judged(named_tensors(self.names, self.arguments), "the example has")
         try:
             native, changed = self._called(self.arguments)
@@ -261,7 +261,7 @@ def _same(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and bool(torch.equal(a, b) or torch.allclose(a, b, 0, 0, equal_nan=True))
 
 
-def _names(callee: Callee, example: Args) -> tuple[str, ...]:
+def argument_names(callee: Callee, example: Args) -> tuple[str, ...]:
     """Names of the arguments: those of the signature, where it has enough."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     known = [n for n, p in callee.signature.parameters.items() if p.kind in kinds] if callee.signature else []

@@ -1,0 +1,19 @@
+"""Batch invariance: does a row's result depend on the rows beside it?
+
+neighbours(function, arguments, batch)     a `Neighbours`, which is true where it does
+Neighbours                                 what differs, in which call, by how much
+
+One idea: the function is called on a batch and on other batches of the same rows, and each row's bits are compared.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...words import lazy_face
+
+if TYPE_CHECKING:
+    from .batch_invariance import neighbours
+    from .dependence import Neighbours
+
+__all__ = ["Neighbours", "neighbours"]
+
+__getattr__ = lazy_face(__name__, __file__)  # the parser needs neither, and PyTorch takes seconds

@@ -1,0 +1,144 @@
+"""``neighbours``: a function called on a batch and on other batches of the same rows, whose bits are compared."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor
+
+from ...gpu import shimmed
+from ...runner import Callee, CompareError, few_lines
+from ...words import Progress, UsageError
+from ..commands.named_function import found, named
+from ..side_by_side.example import USUAL, example_of
+from .batch import Batch
+from .compositions import Composition, compositions
+from .dependence import Difference, Neighbours, difference
+
+
+def neighbours(
+    function: Any,
+    arguments: Any,
+    batch: Sequence[str | int] = (0,),
+    *,
+    seed: int = 0,
+    simulated: bool | None = None,
+) -> Neighbours:
+    """Whether a row's result depends on the rows beside it: ``assert not neighbours(f, arguments, batch=("x",))``.
+
+    The function is called on the batch; on one row alone, on some, on all but the last; in reverse order and moved by
+    one place; on one row twice and the batch twice; and beside rows of NaN and of huge numbers. Each row's result has
+    the same bits in all of them where it depends on its own inputs alone, as inference servers and reinforcement
+    learning need it (https://thinkingmachines.ai/blog/defeating-nondeterminism-in-llm-inference/, vllm#27433).
+
+    function, arguments: as `compare` has them: a function, a module, an ``autograd.Function``, or ``"FILE.py:NAME"``;
+    an example, or a function that makes one, or its name. batch: the arguments, by name or place, whose dimension 0 is
+    the batch: what belongs to a row (positions, lengths, a mask) is one of them. seed: of the example. simulated: as
+    `compare` has it.
+    Raises CompareError where there is no batch, the function raises on it or gives two results for one call, or no
+    result has rows.
+    """
+    gpu = simulated if simulated is not None else isinstance(function, str) and not torch.cuda.is_available()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(few_lines())
+        if gpu:
+            stack.enter_context(shimmed(_refuse))
+        try:
+            function = found(function) if isinstance(function, str) else function
+            arguments = named(arguments) if isinstance(arguments, str) else arguments
+        except UsageError as error:
+            raise CompareError(str(error)) from None
+        example = example_of(arguments)
+        args = example.make(seed, USUAL)
+        callee = Callee.of(function, "function", example.keywords, len(args))
+        return _asked(Batch.of(callee, args, batch, gpu))
+
+
+def _refuse(why: str) -> NoReturn:
+    raise NotImplementedError(why)
+
+
+def _asked(batch: Batch) -> Neighbours:
+    name, left_out = batch.callee.name, dict[str, str]()
+    whole = _of_rows(_whole(batch), batch.rows, left_out)
+    calls, differences = [], list[Difference]()
+    with Progress(name) as progress:
+        for one in compositions(batch.rows):
+            if one.beside and not batch.floating:
+                continue
+            progress.at(one.what)
+            try:
+                came = batch.results(batch.made(one))
+            except Exception as error:
+                said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+                if one.beside:  # who looks at numbers before computing may refuse them
+                    left_out[one.what] = f"the call raises {said}"
+                    continue
+                differences.append(Difference(one.what, len(one.rows), raised=said))
+                continue
+            calls.append(len(one.rows))
+            differences += _differences(one, came, whole, left_out)
+    if not whole:
+        raise CompareError(_rowless(name, batch.rows))
+    names = tuple(batch.names[at] for at in batch.places)
+    sizes = min(calls, default=0), max(calls, default=0)
+    return Neighbours(name, names, batch.rows, tuple(differences), len(calls), sizes, left_out)
+
+
+def _whole(batch: Batch) -> dict[str, Tensor]:
+    """The results of the whole batch. Raises CompareError where two calls do not agree on them."""
+    every = Composition("the batch", tuple(range(batch.rows)))
+    name, args = batch.callee.name, batch.made(every)
+    try:
+        first, second = batch.results(args), batch.results(args)
+    except CompareError:
+        raise
+    except Exception as error:
+        raise CompareError(f"{name} raises on the example: {type(error).__name__}: {error}") from error
+    for output, one in first.items():
+        if output not in second or one.shape != second[output].shape or _differs(one, second[output]):
+            raise CompareError(
+                f"{name} is not deterministic: {output} of one call twice has other bits. Where it draws numbers "
+                "(dropout), switch that off (`.eval()`) or pass them as an argument; where programs add by atomics, "
+                "the order of a sum is chance on a GPU"
+            )
+    return first
+
+
+def _differs(one: Tensor, two: Tensor) -> bool:
+    return difference("", 0, "", one.flatten(), two.flatten(), [*range(one.numel())]) is not None
+
+
+def _of_rows(results: dict[str, Tensor], rows: int, left_out: dict[str, str]) -> dict[str, Tensor]:
+    """The results with a row for each of the batch. Raises CompareError where there are none."""
+    found = {}
+    for output, one in results.items():
+        if one.dim() and one.shape[0] == rows:
+            found[output] = one
+        else:
+            left_out[output] = f"its shape {tuple(one.shape)} does not begin with the {rows} rows of the batch"
+    if not found:
+        raise CompareError(_rowless("the function", rows))
+    return found
+
+
+def _rowless(name: str, rows: int) -> str:
+    return f"{name} has no result of rows: dimension 0 of none follows the {rows} rows of the batch"
+
+
+def _differences(
+    one: Composition, came: dict[str, Tensor], whole: dict[str, Tensor], left_out: dict[str, str]
+) -> Iterator[Difference]:
+    """What differs in one call. A result that turns out to have no rows is left out from now on."""
+    for output in [*whole]:
+        here = came.get(output)
+        if here is None or here.shape != (len(one.rows), *whole[output].shape[1:]):
+            shape = "is missing" if here is None else f"has shape {tuple(here.shape)}"
+            left_out[output] = f"it {shape} for {one.what}, so that its dimension 0 is not the batch"
+            del whole[output]
+            continue
+        places = [*one.compared]
+        of = [one.rows[at] for at in places]
+        if told := difference(one.what, len(one.rows), output, here[places], whole[output][of], of):
+            yield told

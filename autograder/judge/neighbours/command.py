@@ -1,0 +1,50 @@
+"""``graded-kernels neighbours``: whether a row's result depends on the rows beside it."""
+
+import argparse
+import json
+
+from ...words import Commands, Exit, UsageError
+from ..commands.one_file import keep_stdout
+
+
+def add_to(commands: Commands) -> None:
+    """Adds the command."""
+    asked = commands.add_parser(
+        "neighbours",
+        help="does a row's result depend on the rows beside it? exit 0: it does not, 1: it does, 2: wrong usage",
+        description="Calls a function on a batch and on other batches of the same rows, and compares each row bit by "
+        "bit. It is called in this process: use it on code that you trust.",
+    )
+    form = "FILE.py:NAME or package.module:NAME"
+    asked.add_argument("function", help=f"{form}, a function, a module or an autograd.Function")
+    asked.add_argument(
+        "--arguments",
+        metavar="FILE.py:NAME",
+        required=True,
+        help="the example: arguments with a batch of two or more rows, or a function of nothing or of a seed",
+    )
+    asked.add_argument(
+        "--batch",
+        metavar="NAME",
+        action="append",
+        required=True,
+        help="an argument whose dimension 0 is the batch, by name or by place from 0; once for each",
+    )
+    asked.add_argument("--seed", type=int, default=0, metavar="N", help="of the example (0)")
+    asked.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
+    asked.set_defaults(run=main)
+
+
+def main(options: argparse.Namespace) -> int:
+    """Asks, and shows what was found. Raises UsageError."""
+    stdout = keep_stdout()
+    from ..side_by_side.errors import CompareError  # after the command line was understood: it takes seconds
+    from .batch_invariance import neighbours
+
+    try:
+        found = neighbours(options.function, options.arguments, options.batch, seed=options.seed)
+    except CompareError as error:
+        raise UsageError(str(error)) from None
+    text = json.dumps(found.to_dict(), indent=2, allow_nan=False) if options.json else str(found)
+    print(text, file=stdout, flush=True)
+    return Exit.NOT_PASSED if found else Exit.PASSED

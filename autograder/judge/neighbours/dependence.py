@@ -1,0 +1,139 @@
+"""What a row's neighbours change, as data and in words."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from ..ulp import ulp_size
+
+NOT_ASKED = (
+    "another num_warps, a configuration that autotuning would choose for another number of rows, and the order in "
+    "which a GPU adds within one tl.dot or tl.sum"
+)
+SHOWN = 5  # of the calls that differ; the rest are counted
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A call in which a result's bits were others than in the whole batch.
+
+    called: which rows were together. rows: how many. output: the result's name. differ: elements, of ``compared``.
+    row: of the batch, and element: its index in that row, of the first that differs. here, whole: what it is in this
+    call and in the whole batch. ulp: how far apart they are, None where that is no number. raised: what the call raised
+    instead, and all but ``called`` and ``rows`` is empty then.
+    """
+
+    called: str
+    rows: int
+    output: str = ""
+    differ: int = 0
+    compared: int = 0
+    row: int = 0
+    element: tuple[int, ...] = ()
+    here: str = ""
+    whole: str = ""
+    ulp: float | None = None
+    raised: str = ""
+
+    def sentence(self, rows: int) -> str:
+        """The difference in words; ``rows`` are those of the whole batch."""
+        if self.raised:
+            return f"{self.called} ({_rows(self.rows)}): raises {self.raised}"
+        at = ", ".join(map(str, (self.row, *self.element)))
+        apart = f", {self.ulp:.3g} ulp apart" if self.ulp else ""
+        return (
+            f"{self.called} ({_rows(self.rows)}): {self.differ:,} of {self.compared:,} elements of {self.output} "
+            f"differ; the first, {self.output}[{at}], is {self.here} there and {self.whole} in the batch of "
+            f"{rows}{apart}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Neighbours:
+    """Whether a row's neighbours change its result: true where they do, so that a test says ``assert not
+    neighbours(...)``.
+
+    name: of the function. batch: the arguments whose rows were called in other batches. rows: of the whole batch.
+    found: the calls that differ. calls: how many were compared. sizes: their smallest and their largest number of rows.
+    left_out: what was not compared, and why.
+    """
+
+    name: str
+    batch: tuple[str, ...]
+    rows: int
+    found: tuple[Difference, ...]
+    calls: int
+    sizes: tuple[int, int]
+    left_out: dict[str, str]
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def __str__(self) -> str:
+        about = f"{self.name}, rows of {' and '.join(self.batch)}"
+        calls = f"{self.calls} other batches, of {self.sizes[0]} to {_rows(self.sizes[1])}"
+        if not self.found:
+            lines = [f"{about}: a row's result has the same bits whatever rows are beside it ({calls})"]
+        else:
+            lines = [f"{about}: a row's result depends on the rows beside it, in {len(self.found)} of {calls}"]
+            lines += [f"  {one.sentence(self.rows)}" for one in self.found[:SHOWN]]
+            if len(self.found) > SHOWN:
+                lines.append(f"  and {len(self.found) - SHOWN} more")
+        lines += [f"Not compared: {what}: {why}" for what, why in self.left_out.items()]
+        return "\n".join([*lines, f"Not asked: {NOT_ASKED}."])
+
+    __repr__ = __str__  # which pytest shows of a failed `assert not neighbours(...)`
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return {"passed": not self.found, **asdict(self), "not_asked": NOT_ASKED}
+
+
+def difference(
+    called: str, rows: int, output: str, here: torch.Tensor, whole: torch.Tensor, of: list[int]
+) -> Difference | None:
+    """How ``here``, the results of some rows in one call, differ from those of the same rows in the whole batch, bit by
+    bit; None where they do not. Any NaN is like another. of: the numbers of the rows.
+    """
+    other = _bits(here) != _bits(whole)
+    if here.is_floating_point():
+        other &= ~(here.isnan() & whole.isnan())
+    if not other.any():
+        return None
+    first = tuple(other.nonzero()[0].tolist())
+    one, two = here[first], whole[first]
+    return Difference(
+        called,
+        rows,
+        output,
+        int(other.sum()),
+        other.numel(),
+        of[first[0]],
+        first[1:],
+        _text(one),
+        _text(two),
+        _ulp(one, two),
+    )
+
+
+def _bits(x: torch.Tensor) -> torch.Tensor:
+    if not x.is_floating_point():
+        return x
+    return x.contiguous().view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[x.itemsize])
+
+
+def _text(x: torch.Tensor) -> str:
+    return f"{x.item():.9g}" if x.is_floating_point() else str(x.item())
+
+
+def _ulp(one: torch.Tensor, two: torch.Tensor) -> float | None:
+    """The distance in units of the last place of the second."""
+    if not one.is_floating_point() or one.itemsize == 1 or not (one.isfinite() and two.isfinite()):
+        return None
+    exact = two.double()
+    return float((one.double() - exact).abs() / ulp_size(exact, two.dtype))
+
+
+def _rows(count: int) -> str:
+    return f"{count} row{'s' * (count != 1)}"
