@@ -247,7 +247,9 @@ class _Called:
         explained = " ".join(
             filter(None, [finding.message if finding else "", self._explanation(failure, expected, compared)])
         )
-        related = "" if explained else self._relation(expected, compared)
+        changed = "" if explained else self._changed  # said first: the values may be wrong because of it
+        message = f"{changed} {message}" if changed else message
+        related = "" if explained or changed else self._relation(expected, compared)
         fields: Fields = _distance(compared)
         fields |= {"hint": ""} if related and self._is_first else {}  # which says where to begin
         finite = all(map(math.isfinite, (failure.expected, *failure.inputs.values())))
@@ -266,6 +268,11 @@ class _Called:
             place=finding.place if finding else failure.output,
         )
 
+    @property
+    def _changed(self) -> str:
+        """The sentence on an input that was changed and was not to be; "" where there is none."""
+        return next((_changed(name) for name in self.outcome.mutated if name not in self._written), "")
+
     def _explanation(self, failure: Failure, expected: Expected, compared: list[Comparison]) -> str:
         """What most likely explains wrong values; "" where nothing does."""
         outcome, number = self.outcome, expected.names.index(failure.output)
@@ -276,7 +283,8 @@ class _Called:
         if outcome.mutated and (left or outcome.findings and outcome.findings[0].kind == "unwritten"):
             order = "are the launch's arguments in the order of the kernel's parameters?"
             mixed_up = f"The input {outcome.mutated[0]} was changed instead: {order}"
-        hints = [hint.message for hint in outcome.hints if hint.kind != "masked-load"]  # reported where it is proven
+        unexplained = ("masked-load", "equal-stores")  # the first is reported where it is proven
+        hints = [hint.message for hint in outcome.hints if hint.kind not in unexplained]
         beside = between_elements(self._written, outcome) or relisted(outcome)
         return next(filter(None, (beside, mixed_up, left, *hints)), "")
 
@@ -370,6 +378,10 @@ def _number_kind(value: float) -> str:
     return "number" if math.isfinite(value) else "infinity"
 
 
+def _changed(name: str) -> str:
+    return f"The answer changed its input {name}. The caller may still need it: write into a new tensor."
+
+
 def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:
     """What a right result does not excuse."""
     if outcome.findings:
@@ -379,9 +391,7 @@ def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:
     if stray := relisted(outcome):
         return Fault(stray, "relisted", outcome.relisted[0])
     if outcome.mutated:
-        changed = f"The answer changed its input {outcome.mutated[0]}."
-        message = f"{changed} The caller may still need it: write into a new tensor."
-        return Fault(message, "changed", outcome.mutated[0])
+        return Fault(_changed(outcome.mutated[0]), "changed", outcome.mutated[0])
     if outcome.aliased:
         message = f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own."
         return Fault(message, "aliased", outcome.aliased[0])

@@ -30,6 +30,7 @@ class Expected:
     allowed: tuple[torch.Tensor, ...]  # tolerance in ulp, per element; inf where an element is not judged
     peers: tuple[torch.Tensor, ...] | None  # PyTorch's own values
     as_peer: torch.Tensor  # where they are as right as the oracle's: at infinity, or where a convention decides
+    unwritten: Args | None = None  # masks of what may hold anything; None where nothing may
 
     @property
     def layouts(self) -> Layouts:
@@ -66,6 +67,8 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
         floor = torch.as_tensor(given, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
         ulp = exercise.tolerance.ulp(dtype) + floor / size
         allowed.append(ulp.expand(value.shape).clone())
+    if unwritten := exercise.unwritten(args):
+        allowed = [a.masked_fill(left, math.inf) for a, left in zip(allowed, unwritten, strict=True)]
     tensors = [a for a in tensors_of(args) if a.is_floating_point()]
     infinite = torch.tensor(False)
     if tensors and all(t.shape == values[0].shape for t in tensors):
@@ -75,7 +78,7 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
     as_peer = infinite | bool(conventions == "pytorch" and case.convention)
     peers = exercise.contract.results_of(exercise.peer, args) if exercise.peer and as_peer.any() else None
-    return Expected(tuple(o.name for o in results), dtypes, values, sizes, tuple(allowed), peers, as_peer)
+    return Expected(tuple(o.name for o in results), dtypes, values, sizes, tuple(allowed), peers, as_peer, unwritten)
 
 
 def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[str, torch.Tensor]) -> Comparison:

@@ -45,11 +45,11 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
         outcome = examined.refilled(fill) if examined.poisoned else None
         return "" if outcome is None else "the launch fails" if outcome.trouble else wrong(outcome)
 
-    if not _same(first, again):
+    if not _same(first, again, expected):
         in_order = examined.in_order
         if in_order.trouble:
             return _second_trouble(in_order.trouble)
-        if not _same(first, in_order):
+        if not _same(first, in_order, expected):
             return Fault("The same input, given twice, gives different bits.", "other-bits")
         if wrong(again):
             if with_zeros := refilled(0.0):
@@ -123,7 +123,14 @@ def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], 
     return ""
 
 
-def _same(one: Outcome, other: Outcome) -> bool:
-    """Whether two calls gave the same bits: NaN compares like any other pattern."""
-    pairs = list(zip(one.outputs, other.outputs, strict=True))
-    return all(a.shape == b.shape and a.dtype == b.dtype and bits(a).equal(bits(b)) for a, b in pairs)
+def _same(one: Outcome, other: Outcome, expected: Expected) -> bool:
+    """Whether two calls gave the same bits: NaN compares like any other pattern, and what may hold anything is left
+    out.
+    """
+    free = [torch.tensor(False)] * len(one.outputs)
+    if expected.unwritten:
+        free = [mask.reshape(a.shape) for mask, a in zip(expected.unwritten, one.outputs, strict=True)]
+    rows = zip(one.outputs, other.outputs, free, strict=True)
+    return all(
+        a.shape == b.shape and a.dtype == b.dtype and bool(((bits(a) == bits(b)) | any_).all()) for a, b, any_ in rows
+    )

@@ -183,3 +183,99 @@ def test_a_family_that_takes_long_is_left_out_and_named(monkeypatch):
 def test_a_class_of_modules_is_told_so():
     with pytest.raises(CompareError, match="the reference is a class of modules: name an instance"):
         compare(torch.nn.GELU, torch.nn.GELU(), torch.randn(3))
+
+
+class WritesOverItsInput(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x * 2
+        x.mul_(3)
+        return y
+
+    @staticmethod
+    def backward(ctx, dy):
+        return dy * 3
+
+
+def test_a_changed_input_is_told_before_wrong_values():
+    report = quick(lambda x: x * 2, WritesOverItsInput, torch.randn(5, 40), without=("dimension", "NaN", "infinity"))
+    first = next(case for case in report.cases if case.status == "fail")
+    assert first.message.startswith("The answer changed its input x."), first.message
+    assert "dx is wrong" in first.message and "times what is right" not in first.message
+
+
+def test_a_size_of_one_says_nothing_of_a_relation():
+    """Divided by the width: at a height of 1 the result is the input, which would be told of every square."""
+    report = quick(lambda x: x / x.shape[1], lambda x: x / x.shape[0], torch.randn(32, 32), any_method=True)
+    assert failing(report)[0] == "dimension 0 of x: 7"
+    assert "4.57143 times what is right" in str(report)
+
+
+def dropped(x, seed):
+    kept = torch.rand(x.shape, generator=torch.Generator().manual_seed(seed)) < 0.5
+    return torch.where(kept, 2 * x, 0)
+
+
+def test_what_draws_its_numbers_by_a_seed_is_told_so():
+    def otherwise(x, seed):
+        return dropped(x, seed + 1)
+
+    few = {"without": ("dimension", "NaN", "infinity"), "gradients": False, "any_method": True}
+    report = quick(dropped, otherwise, (torch.randn(20, 50), 3), **few)
+    assert not report.passed
+    assert "The reference draws random numbers itself (aten.rand)" in " ".join(report.remarks)
+    assert quick(dropped, dropped, (torch.randn(20, 50), 3), **few).passed
+
+
+@triton.jit
+def first_kernel(x_ptr, o_ptr, lengths_ptr, n, BLOCK: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, BLOCK)
+    mask = c < tl.load(lengths_ptr + row)
+    tl.store(o_ptr + row * n + c, 2 * tl.load(x_ptr + row * n + c, mask=mask, other=0.0), mask=mask)
+
+
+def first_of_each(x, lengths):
+    o = torch.empty_like(x)
+    for row, length in enumerate(lengths):
+        o[row, :length] = 2 * x[row, :length]
+    return o
+
+
+@pytest.mark.parametrize("fewer", [0, 1], ids=["right", "one too few"])
+def test_what_the_reference_leaves_unwritten_is_not_expected(fewer):
+    def candidate(x, lengths):
+        o = torch.empty(x.shape, dtype=x.dtype)
+        lengths = lengths.contiguous() - fewer
+        if x.numel():
+            block = triton.next_power_of_2(x.shape[1])
+            first_kernel[(x.shape[0],)](x.contiguous(), o, lengths, x.shape[1], BLOCK=block)
+        return o
+
+    def example(seed, size):
+        return torch.randn(3, size), torch.tensor([size, size // 2, min(1, size)])
+
+    report = quick(first_of_each, candidate, example, without=("NaN", "infinity", "-infinity"), gradients=False)
+    assert report.passed is not bool(fewer), str(report)
+
+
+@triton.jit
+def moving_kernel(m_ptr, g_ptr, o_ptr, n, beta, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    m, g = tl.load(m_ptr + i, mask=i < n, other=0.0), tl.load(g_ptr + i, mask=i < n, other=0.0)
+    tl.store(o_ptr + i, beta * m + (1 - beta) * g, mask=i < n)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.00005], ids=["right", "another beta"])
+def test_a_number_reaches_a_kernel_as_float32(factor):
+    """1 - float32(0.999) is 1.3e-5 off, which is not the kernel's mistake."""
+
+    def candidate(m, g, beta):
+        o = torch.empty(m.shape, dtype=m.dtype)
+        if m.numel():
+            m, g = m.contiguous(), g.contiguous()
+            moving_kernel[(triton.cdiv(m.numel(), 64),)](m, g, o, m.numel(), beta * factor, BLOCK=64)
+        return o
+
+    example = (torch.randn(300), torch.randn(300), 0.999)
+    report = quick(lambda m, g, beta: beta * m + (1 - beta) * g, candidate, example, gradients=False)
+    assert report.passed is (factor == 1.0), str(report)

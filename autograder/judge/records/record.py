@@ -320,6 +320,10 @@ class Exercise:
         saved = zip(self.outputs, values, dtypes, strict=True)
         return {output.name: value.to(dtype).contiguous() for output, value, dtype in saved}
 
+    def unwritten(self, args: Args) -> Args | None:
+        """Masks of the elements of each result that may hold anything; None where none may."""
+        return None
+
     def floors(self, args: Args, bonus: bool = False) -> Floors:
         """The absolute tolerance of each result for ``args``; that of a distinction where it is for a ``bonus``."""
         floor = self.tolerance.distinction if bonus else self.tolerance.floor

@@ -274,7 +274,7 @@ def _report(
     found: ReportData, both: Both, method: Method, left_out: list[CaseResult], kinds: tuple[Kind, ...]
 ) -> Report:
     """The report, with what did not run and how the comparison was made."""
-    remarks = [f"Computes: {method}.", *both.known.mode.remarks()]
+    remarks = [f"Computes: {method}.", *both.known.remarks()]
     if both.known.differentiable and not both.gradients:
         remarks.append("Gradients are not compared: the result of the candidate is not attached to the graph.")
     ran = [case for case in found.cases if case.status != "not-run" or case.code == UNREACHED]

@@ -219,13 +219,16 @@ def _within(tensor: Tensor, size: int) -> Tensor:
 
 
 def other_sizes(dimension: Dimension, given: Args) -> list[int]:
-    """None, one, an odd number, one past the next power of two, and past a block."""
+    """An odd number, one past the next power of two, past a block; at last one and none, at which a mistake looks like
+    others.
+    """
     size = dimension.size
     past = 2 ** (size - 1).bit_length() + 1 if size > 1 else 3
     most = max(MOST, 2 * dimension.elements(given, size))  # an example that is larger grows as well
-    fitting = [s for s in (1, 7, past, *BLOCKS) if s != size and dimension.elements(given, s) <= most]
+    fitting = [s for s in (7, past, *BLOCKS) if s != size and dimension.elements(given, s) <= most]
     block = next((s for s in BLOCKS if s in fitting and s > past), None)
-    return [s for s in dict.fromkeys(fitting) if s not in BLOCKS or s in (past, block)] + [0]
+    found = [s for s in dict.fromkeys(fitting) if s not in BLOCKS or s in (past, block)]
+    return [*found, 1, 0] if size != 1 else [*found, 0]
 
 
 def _on_floats(fresh: Make, change: Change) -> Make:

@@ -1,19 +1,22 @@
-"""A reference in another precision: its conversions to float32 are to that; those to half precision are its own."""
+"""A reference in another precision: its conversions to float32 are to that; those to half precision are its own. And on
+memory that holds one number where it never wrote: what hangs on that is not expected.
+"""
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ...gpu import lazily
-from ...runner import Callee, dtype_name
-from ..borrowed import TorchDispatchMode
+from ...gpu import MEMORY, base, lazily
+from ...runner import Callee, dtype_name, tensors_of
+from ..borrowed import TorchDispatchMode, schema
 from ..ulp import HALVES
 
+EMPTY = frozenset(name for name in MEMORY if "empty" in name)
 _OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference's own code
 
 
@@ -50,6 +53,40 @@ class Widened(TorchDispatchMode):
         if self.rounded:
             found.append(f"The reference rounds to {_listed(self.rounded)}: its own result is what is expected.")
         return tuple(found)
+
+
+@lazily
+class Filled(TorchDispatchMode):
+    """Has memory that was allocated and never written hold one number. made: whether there was any."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.number, self.made = 0, False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if base(schema(func).name) in EMPTY and tensors_of((result,)):
+            self.made = True
+            result.fill_(self.number)
+        return result
+
+    def within(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """``function``, called in this mode."""
+
+        def call(*args: Any, **named: Any) -> Any:
+            with self:
+                return function(*args, **named)
+
+        return call
+
+    @contextlib.contextmanager
+    def holding(self, number: int) -> Iterator[None]:
+        """Inside, it is another number."""
+        before, self.number = self.number, number
+        try:
+            yield
+        finally:
+            self.number = before
 
 
 @contextlib.contextmanager

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import torch
+
 from ...gpu import MEMORY, base, lazily
 from ...runner import tensors_of
 from ..borrowed import TorchDispatchMode, schema
@@ -17,11 +19,14 @@ MOVES = MEMORY | frozenset(  # what moves numbers, or reads them, without comput
 
 @lazily
 class Operators(TorchDispatchMode):
-    """Notes the operators that compute. elements: of the largest tensor that each is given, over all of its calls."""
+    """Notes the operators that compute. elements: of the largest tensor that each is given, over all of its calls.
+    draws: those that draw random numbers.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.elements: Counter[str] = Counter()
+        self.draws: dict[str, None] = {}
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -33,6 +38,8 @@ class Operators(TorchDispatchMode):
         if name not in MOVES:
             given = tensors_of((*args, *(kwargs or {}).values()))
             self.elements[name] += max((tensor.numel() for tensor in given), default=0)
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            self.draws[name] = None
         return func(*args, **(kwargs or {}))
 
 

@@ -4,6 +4,7 @@ import contextlib
 import inspect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -24,10 +25,15 @@ from ...runner import (
 from ..borrowed import unwatched
 from .drawing import varied
 from .errors import CompareError
-from .float64 import Widened, in_float64
+from .float64 import Filled, Widened, in_float64
+from .method import named
 from .operators_called import Operators, contracts
 
 UPSTREAM_ZEROS = 0.25  # of the elements of an upstream gradient
+DRAWS = (
+    "The reference draws random numbers itself ({}): a candidate that draws others is wrong here. Pass the numbers, or "
+    "the mask that is made of them, as an argument."
+)
 
 
 class Reference:
@@ -38,7 +44,8 @@ class Reference:
     """
 
     def __init__(self, callee: Callee, example: Args):
-        self.callee, self.mode = callee, Widened()
+        self.memory = Filled()
+        self.callee, self.mode = replace(callee, function=self.memory.within(callee.function)), Widened()
         self.given = example
         self.writes: tuple[str, ...] = ()
         self.arguments = example + tuple(callee.parameters.values())
@@ -60,6 +67,8 @@ class Reference:
                 "the reference is not deterministic: called twice on the same arguments it gives two results. Where it "
                 "draws numbers (dropout), switch that off (`.eval()`) or pass them as an argument"
             )
+        if not self.memory.made:
+            self.callee = callee  # which takes less time
         self.writes = tuple(changed)
         if not native and not changed:
             raise CompareError("the reference returns no tensor and writes none")
@@ -83,12 +92,21 @@ class Reference:
         return True
 
     @cached_property
-    def operators(self) -> Counter[str]:
-        """The operators that it calls on the example, with the elements that they are given."""
+    def called(self) -> Operators:
+        """The operators that it calls on the example."""
         mode = Operators()
         with mode, torch.no_grad():
             self.callee.results(map_tensors(duplicate, self.arguments))
-        return mode.elements
+        return mode
+
+    @property
+    def operators(self) -> Counter[str]:
+        """Those that compute, with the elements that they are given."""
+        return self.called.elements
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a report says of it."""
+        return (*self.mode.remarks(), *([DRAWS.format(named(self.called.draws))] if self.called.draws else []))
 
     @cached_property
     def contracts(self) -> bool:
@@ -133,6 +151,23 @@ class Reference:
         """The results, then the gradients of the floating-point arguments."""
         with in_float64(self.mode):
             return self.callee.results_and_gradients(map_tensors(duplicate, args), upstream)
+
+    def unwritten(self, args: Args, above: int) -> tuple[Tensor, ...] | None:
+        """Of all that `exact` and `exact_with_gradients` give, the elements that hang on memory which it never wrote;
+        None where it has no such memory. above: upstream gradients among the arguments.
+        """
+        if not self.memory.made:
+            return None
+        args = self.widened(args)
+        own, upstream = (args[:-above], args[-above:]) if above else (args, ())
+
+        def results() -> Args:
+            return self.exact_with_gradients(own, upstream) if above else self.exact(own)
+
+        found = results()
+        with self.memory.holding(1):
+            again = results()
+        return tuple((a != b) & ~(a.isnan() & b.isnan()) for a, b in zip(found, again, strict=True))
 
     def native(self, args: Args, above: int) -> Args:
         """All that `exact` and `exact_with_gradients` give, in the dtypes of the arguments. above: upstream gradients

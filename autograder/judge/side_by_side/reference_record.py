@@ -42,14 +42,22 @@ class Compared(Exercise):
         written = [t.dtype for t in self.contract.written(args).values()]
         return (*self.reference.dtypes(own), *given, *written)
 
+    def unwritten(self, args: Args) -> Args | None:
+        """As `Reference.unwritten`."""
+        assert self.reference is not None
+        with self.reference.alone():
+            return self.reference.unwritten(args, self.above)
+
     def floors(self, args: Args, bonus: bool = False) -> Floors:
         """Beside what is derived: nowhere stricter than the reference itself is in the dtype of ``args``; and wider for
         a gradient, which other formulas reach with other cancellation; and where matrices are multiplied in half
-        precision, as wide as where every step is rounded to it, which is how tensor cores get their factors. Not judged
-        is what mathematics leaves open: NaN that the reference makes of arguments without one, gradients that are not
-        finite and those of arguments that are not; with an infinite argument all results that are not finite; what the
-        dtype cannot hold; where the reference itself overflows, or NaN reaches its own result in another way than in
-        float64, as through the padding of a convolution; and an infinite result that is NaN if every step is rounded.
+        precision, as wide as where every step is rounded to it, which is how tensor cores get their factors; and by
+        what the result moves where a number among the arguments, such as a beta of 0.999, comes as float32, as it comes
+        to a kernel. Not judged is what mathematics leaves open: NaN that the reference makes of arguments without one,
+        gradients that are not finite and those of arguments that are not; with an infinite argument all results that
+        are not finite; what the dtype cannot hold; where the reference itself overflows, or NaN reaches its own result
+        in another way than in float64, as through the padding of a convolution; and an infinite result that is NaN if
+        every step is rounded.
         """
         assert self.reference is not None
         with self.reference.alone():
@@ -58,6 +66,7 @@ class Compared(Exercise):
             products = half and self.reference.contracts
             rounded = self.reference.rounded(args, self.above, half) if half and products else native
         exact = self.exact(args)
+        moved = self._moved_by_numbers(args, exact)
         gradients = len(parts(args)) - self.above if self.above else 0
         nan, infinite = (any(bool(kind(a).any()) for a in parts(args)) for kind in (torch.isnan, torch.isinf))
         found: list[torch.Tensor | float] = []
@@ -67,7 +76,7 @@ class Compared(Exercise):
                 continue
             gradient = number >= len(exact) - gradients
             wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
-            wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own))
+            wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own)) + moved[number]
             if own.dtype != torch.float32 and (gradient or self.reference.contracts):
                 wide = torch.maximum(wide, 4 * _of_rows(torch.maximum(_error(value, own), _error(value, coarse))))
             stored = value.to(own.dtype)
@@ -77,6 +86,17 @@ class Compared(Exercise):
             unknown = unknown | (stored.isinf() & coarse.isnan())
             found.append(wide.masked_fill(unknown, torch.inf))
         return tuple(found)
+
+    def _moved_by_numbers(self, args: Args, exact: Args) -> tuple[torch.Tensor | float, ...]:
+        """How far each result moves where the numbers among the arguments are rounded to float32."""
+        rounded = tuple(_as_float32(a) if type(a) is float else a for a in args)
+        if all(a == b for a, b in zip(args, rounded, strict=True) if type(a) is float):
+            return (0.0,) * len(exact)
+        return tuple(map(_error, exact, self.exact(rounded)))
+
+
+def _as_float32(number: float) -> float:
+    return float(torch.tensor(number, dtype=torch.float32))
 
 
 def _error(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
