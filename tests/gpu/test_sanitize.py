@@ -8,7 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.gpu.emulator import EmulatorError
+from graded_kernels.autograder.gpu.emulator import EmulatorError, access
 from graded_kernels.autograder.gpu.sanitize import command
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 
@@ -389,6 +389,90 @@ def test_a_kernel_made_by_exec_runs_without_lines(size, kinds):
         (told,) = [event["skipped"] for event in events if "skipped" in event]
         assert (told["what"], told["kernel"]) == ("compiler", "executed")
         assert "without source text" in told["why"]
+
+
+@triton.jit
+def flags(y, value, EQUAL: tl.constexpr):
+    """Every program stores to one element."""
+    tl.store(y, value if EQUAL else tl.program_id(0))
+
+
+def test_programs_that_store_equal_values_are_a_hint():
+    y = torch.zeros(1)
+    found, _ = found_in(lambda: flags[(3,)](y, 7, EQUAL=True))
+    assert [(kind, finding["level"]) for kind, finding in found.items()] == [("equal-stores", "hint")]
+    assert "what program (0, 0, 0) has stored there in the same launch (7.0)" in found["equal-stores"]["message"]
+    found, _ = found_in(lambda: flags[(3,)](y, 7, EQUAL=False))
+    assert found["store-conflict"]["level"] == "fault"
+    assert "`tl.atomic_max` for a maximum" in found["store-conflict"]["message"]
+    assert found_in(lambda: flags[(1,)](y, 7, EQUAL=True))[0] == {}
+
+
+@triton.jit
+def waits(flag, y, ATOMIC: tl.constexpr):
+    """Program 1 waits for program 0; program 0 for the caller."""
+    before = flag + tl.program_id(0)
+    if ATOMIC:
+        while tl.atomic_add(before, 0) == 0:
+            pass
+    else:
+        seen = tl.load(before, volatile=True)
+        while seen == 0:
+            seen = tl.load(before, volatile=True)
+    tl.store(y + tl.program_id(0), 1.0)
+    tl.atomic_xchg(before + 1, 1)
+
+
+@pytest.mark.parametrize("atomic", [True, False], ids=["atomic", "volatile"])
+def test_a_program_that_waits_for_nobody_ends(monkeypatch, atomic):
+    monkeypatch.setattr(access, "PATIENCE", 100)
+    y, flag = torch.zeros(2), torch.zeros(3, dtype=torch.int32)
+    found, _ = found_in(lambda: waits[(1,)](flag, y, ATOMIC=atomic))
+    assert found["endless-wait"]["level"] == "fault"
+    assert "waits at flag for another value than 0" in found["endless-wait"]["message"]
+    found, _ = found_in(lambda: waits[(2,)](flag, y, ATOMIC=atomic))
+    assert found["not-emulated"]["level"] == "unable"
+    assert "(1 have not begun)" in found["not-emulated"]["message"]
+    flag[0] = 1
+    found, _ = found_in(lambda: waits[(2,)](flag, y, ATOMIC=atomic))
+    assert found == {} and y.tolist() == [1, 1]
+
+
+@triton.jit
+def promised(x, y, stride, N: tl.constexpr):
+    tl.assume(stride > 0)
+    tl.store(y + tl.arange(0, N), tl.load(x + stride * tl.arange(0, N)))
+
+
+def test_a_promise_that_is_false_shows_the_number():
+    found, _ = found_in(lambda: promised[(1,)](torch.ones(4), torch.zeros(4), 0, N=4))
+    assert "stride is 0, so the promise is false. A compiler that believes it" in found["assertion"]["message"]
+
+
+@triton.jit
+def adds(x, y, N: tl.constexpr, ATOMIC: tl.constexpr):
+    i = tl.arange(0, N)
+    if ATOMIC:
+        tl.atomic_add(y + i, tl.load(x + i))
+    else:
+        tl.store(x + i, tl.load(y + i))
+
+
+@pytest.mark.parametrize(("atomic", "cure"), [(True, "`torch.zeros`"), (False, "write it before, or mask the lane")])
+def test_zeros_are_advised_where_a_kernel_adds(atomic, cure):
+    found, _ = found_in(lambda: adds[(1,)](torch.ones(4), torch.empty(4), N=4, ATOMIC=atomic))
+    assert cure in found["uninitialised-read"]["message"]
+
+
+def test_what_is_read_of_a_part_is_measured_by_the_whole():
+    def program():
+        y = torch.empty(64)
+        double[(1,)](torch.ones(64), y, 40, BLOCK=64)
+        return y[30:50].sum()
+
+    found, _ = found_in(program)
+    assert "10 elements of this part of `y` (20 in all)" in found["unwritten"]["message"]
+    assert "no mask cuts off its end" in found["unwritten"]["message"]
 
 
 @triton.jit

@@ -57,6 +57,11 @@ def test_findings_outrank_what_is_not_judged_and_that_the_programs_end(run, stat
             "after it did not run.",
         ),
         (
+            run_report.Run("p", [FINDING], stopped=True),
+            "p: 1 finding in 0 launches of 0 kernels. The program ended at a launch that a finding stopped: what comes "
+            "after it did not run.",
+        ),
+        (
             run_report.Run("p"),
             "graded-kernels sanitize: p launched no Triton kernel, so nothing was checked. Pass the arguments that "
             "reach one, or name the script or test that does.",
@@ -80,6 +85,15 @@ def test_what_is_not_portable_can_be_set_aside():
     run.set_aside_portability()
     assert [one["kind"] for one in run.findings] == ["out-of-bounds"]
     assert [(one["kind"], one["level"]) for one in run.hints] == [("masked-load", "hint")]
+
+
+def test_equal_stores_are_findings_where_that_is_asked_for():
+    hint = FINDING | {"kind": "equal-stores", "level": "hint"}
+    run = run_report.Run("p", hints=[hint, FINDING | {"kind": "tf32", "level": "hint"}], launches=1)
+    run.take_equal_stores()
+    assert [finding["kind"] for finding in run.findings] == ["equal-stores"]
+    assert [finding["kind"] for finding in run.hints] == ["tf32"]
+    assert command.status(run) == command.FINDINGS
 
 
 def test_sarif_points_at_the_line_relative_to_the_folder():

@@ -1,6 +1,7 @@
 """Loads, stores and atomics of one launch: checked, remembered and counted before they touch memory."""
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, TextIO
 
@@ -15,6 +16,8 @@ from .order import Order
 from .poison import memory
 from .shadow import Clash, Shadow
 from .touched import KEPT, Touched
+
+PATIENCE = 1 << 14  # times that a program asks for one value, and does nothing else, before the launch ends
 
 # Takes a kind, a tensor's name, what makes it, and the place if it is not the line that is running.
 Note = Callable[..., None]
@@ -69,6 +72,8 @@ class Access(Footprint):
         self._order.begin(self.program)
         self._stores: dict[int, list[Touched]] = {}  # since a barrier, by address
         self._loads: dict[int, list[Touched]] = {}
+        self._asked: tuple[int, bytes] | None = None  # by the last atomic or volatile load: address, and what came
+        self._asks = 0  # how often that has been so, with nothing between
 
     def load(
         self,
@@ -88,7 +93,9 @@ class Access(Footprint):
         self.ordered |= ordered
         active, mask = _active(addresses, mask)
         if mask is None:
-            return self._gather(active, dtype, ordered, given).reshape(shape)
+            values = self._gather(active, dtype, ordered, given).reshape(shape)
+            self._polled(addresses if ordered else addresses[:0], values)
+            return values
         if other is None:
             result = np.full(mask.shape, filler[0], dtype)
             self._undefined(self.kernel, self.space.find(int(addresses.flat[0])))
@@ -118,6 +125,16 @@ class Access(Footprint):
         for region, offsets, lanes in parts:
             result[lanes] = self._gather_region(region, offsets, dtype, ordered)
         return result
+
+    def _polled(self, addresses: np.ndarray, values: np.ndarray) -> None:
+        """Notes that a program asks for a value. Raises EmulatorError where it has done nothing else for long."""
+        asked = (int(addresses.flat[0]), values.tobytes()) if addresses.size == 1 else None
+        self._asked, self._asks = asked, self._asks + 1 if asked and asked == self._asked else 0
+        region = self.space.find(int(addresses.flat[0])) if self._asks == PATIENCE else None
+        if region is not None:
+            left, program = math.prod(self.grid) - self.started, self.grid_index(self.program)
+            value = region.show(values.flat[0])
+            raise EmulatorError(messages.endless(self.kernel, region, value, left, program, here()))
 
     def _loaded(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
         """Notes what lanes load, and whether other lanes of the program have stored it, with no barrier between."""
@@ -155,12 +172,12 @@ class Access(Footprint):
         if pattern is not None and pattern.dtype.itemsize == values.itemsize == shadow.unit:
             virgin = (values.view(pattern.dtype) == pattern[0]) & ~shadow.written(at)
             if virgin.any():
-                offset = int(offsets[virgin.argmax()])
+                offset, adds = int(offsets[virgin.argmax()]), verb == "atomic" or region.stored > 0
                 self._hint(
                     "uninitialised-read",
                     region.name,
                     lambda place: messages.uninitialised(
-                        self.kernel, verb, region, offset, self.grid_index(self.program), place
+                        self.kernel, verb, region, offset, adds, self.grid_index(self.program), place
                     ),
                 )
 
@@ -181,7 +198,7 @@ class Access(Footprint):
 
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
         """Stores a block. Raises EmulatorError where a lane is outside its tensor."""
-        given = mask
+        given, self._asked = mask, None
         active, mask = _active(addresses, mask)
         if not active.size:
             return
@@ -255,6 +272,7 @@ class Access(Footprint):
             region.stored += old.nbytes
             new = region.words(word).take(offsets)
             self._remember("atomic", region, offsets, old, new, between)
+            self._polled(addresses if not _differ(old, new).any() else addresses[:0], old)
         if any(semantics) and active.size == 1 and between:
             self._order.synchronise(int(real[lanes_on[0]]), *semantics)
         if addresses.size == 1:  # its result goes to all threads of the program
@@ -300,7 +318,8 @@ class Access(Footprint):
     def _clash(self, verb: str, region: Region, offset: int, clash: Clash, values: tuple[object, object]) -> None:
         programs = self.grid_index(self.program), self.index(clash.other)
         shown = region.show(values[0]), region.show(values[1])
-        self._report(
+        tell = self._hint if clash.kind == "equal" else self._report
+        tell(
             clash.kind,
             region.name,
             lambda place: messages.conflict(self.kernel, verb, region, offset, clash, programs, shown, place),

@@ -12,7 +12,7 @@ from triton.runtime.interpreter import TensorHandle
 from ..borrowed import ir
 from . import arithmetic, assembly, claims, elementwise, float8, libdevice, masked_off, messages, offsets, scaled
 from .atomics import Atomics, Mask, mask_of
-from .findings import here
+from .findings import here, numbers_here
 from .handles import cast, numpy_type, rounded, wide
 from .integers import Operation
 
@@ -64,7 +64,12 @@ class StrictBuilder(Atomics):
             raise AssertionError(message)
 
     def create_assume(self, condition: TensorHandle) -> None:
-        self.create_assert(condition, "Assume failed")
+        numbers = numbers_here()
+        self.create_assert(
+            condition,
+            f"{numbers}{numbers and ', so '}the promise is false. A compiler that believes it may leave out what other "
+            "values need: take it out, or promise what is true.",
+        )
 
     # memory
 

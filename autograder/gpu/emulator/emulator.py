@@ -181,7 +181,8 @@ class Emulator:
             return None
         stored = shadow.stored // tensor.dtype.itemsize if shadow else 0
         idle = None if empty.all() else self._idle(shadow)
-        return unwritten(name, tensor.shape, empty, self._nobody(), stored, idle)
+        room = tensor.untyped_storage().nbytes() // tensor.dtype.itemsize
+        return unwritten(name, tensor.shape, empty, self._nobody(), stored, room, idle)
 
     def _idle(self, shadow: Shadow | None) -> messages.Idle | None:
         """The programs of which nothing is in a storage, of the launch that stored there last."""

@@ -1,12 +1,13 @@
 """What the emulator has to say: a finding, the exception that carries one, and the learner's line it points at."""
 
 import linecache
+import re
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import Literal, NoReturn, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 _SPECS = map(find_spec, ("triton", "numpy", "torch"))  # Triton may not be installed
 _LIBRARIES = tuple(str(Path(spec.origin).parent) for spec in _SPECS if spec and spec.origin)
@@ -19,6 +20,7 @@ Kind = Literal[
     "race-read",
     "race-write",
     "unwritten",
+    "endless-wait",
     "grid",
     "unsupported",
     "not-emulated",
@@ -33,6 +35,7 @@ Kind = Literal[
     "tf32",
     "own-store",
     "own-load",
+    "equal-stores",
 ]
 KINDS = frozenset(get_args(Kind))
 OF_MEMORY = frozenset(("out-of-bounds", "store-conflict", "race-read", "race-write", "unwritten"))
@@ -42,7 +45,7 @@ OF_MEMORY = frozenset(("out-of-bounds", "store-conflict", "race-read", "race-wri
 class Finding:
     """Something a GPU would have done wrong, described in full sentences.
 
-    kind: one of `Kind`, the last seven of them in `Emulator.hints`.
+    kind: one of `Kind`, the last eight of them in `Emulator.hints`.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.
@@ -98,14 +101,29 @@ class Place:
 
 
 def here() -> Place:
-    """The innermost frame that is neither Triton's nor ours."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_NOT_THE_LEARNERS):
-            return Place(name, frame.f_lineno)
+    """The innermost line that is neither Triton's nor ours."""
+    frame = _frame()
+    return Place(frame.f_code.co_filename, frame.f_lineno) if frame else Place()
+
+
+def _frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_LEARNERS):
         frame = frame.f_back
-    return Place()
+    return frame
+
+
+def numbers_here() -> str:
+    """``s is 0, n is 3``: the numbers that the line under way names; "" where it names none."""
+    frame, found = _frame(), []
+    for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", here().source)) if frame else ():
+        value = frame.f_locals.get(name) if frame else None
+        data: Any = getattr(getattr(value, "handle", None), "data", getattr(value, "value", value))
+        if getattr(data, "size", 0) == 1:
+            data = data.item()
+        if isinstance(data, int | float):
+            found.append(f"{name} is {data}")
+    return ", ".join(found)
 
 
 def not_emulated(text: str) -> NoReturn:

@@ -65,15 +65,17 @@ def unwritten(
     empty: np.ndarray,
     cure: str = "Store the result in it.",
     stored: int | None = 0,
+    room: int = 0,
     idle: messages.Idle | None = None,
 ) -> Finding:
     """The finding on a tensor of which the elements of ``empty`` were never written. cure: said where that is all of
-    them. stored: how many elements kernels stored, None where none runs. idle: programs that stored nothing.
+    them. stored: how many elements kernels stored, None where none runs. room: how many the memory has, of which the
+    tensor may be a part. idle: programs that stored nothing.
     """
     first = int(empty.argmax())
     if empty.all():
         text = f"{name} ({count(empty.size, 'element')}) was never written. {cure}"
     else:
         index = tuple(int(i) for i in np.unravel_index(first, shape))
-        text = messages.some_unwritten(name, int(empty.sum()), empty.size, index, stored, idle)
+        text = messages.some_unwritten(name, int(empty.sum()), empty.size, index, stored, room, idle)
     return Finding("unwritten", text, "", name, first)

@@ -118,11 +118,11 @@ def _advice(verb: str, region: Region, miss: Outside, mask: np.ndarray | None, p
 
 
 def some_unwritten(
-    name: str, missing: int, total: int, index: tuple[int, ...], stored: int | None, idle: Idle | None
+    name: str, missing: int, total: int, index: tuple[int, ...], stored: int | None, room: int, idle: Idle | None
 ) -> str:
     """The sentences of a finding "unwritten". index: of the first of the ``missing`` elements. stored: how many
-    elements the programs stored in all, an element that two stored counted twice; None where no kernel runs. idle: the
-    programs of which nothing is there.
+    elements the programs stored in all, an element that two stored counted twice; None where no kernel runs. room: how
+    many the memory has of which these are all or a part. idle: the programs of which nothing is there.
     """
     text = (
         f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never written; "
@@ -133,7 +133,7 @@ def some_unwritten(
     written = total - missing
     if idle and stored == written and 0 < len(idle.programs) * written == missing * idle.active:  # it is their share
         return f"{text}Nothing comes from {_programs(idle.programs)} of `{idle.kernel}`{_ended(idle.returns)}"
-    if stored < total:
+    if stored < room:
         return f"{text}Check that the grid covers the whole tensor and that no mask cuts off its end."
     return (
         f"{text}The programs stored {stored:,} elements, enough for all of it, but some to the same places. Give each "
@@ -208,7 +208,14 @@ def conflict(
         text = (
             f"two programs of `{kernel}` store different values to {element}: program {this} {_VERB[verb]} it ({now}) "
             f"after {what + ' ' if what else ''}{who} left {before} there. A GPU runs programs in any order, so "
-            f"either may win; let one program own each element, or use `tl.atomic_add`. {end}"
+            "either may win; let one program own each element, or use an atomic: `tl.atomic_add` for a sum, "
+            f"`tl.atomic_max` for a maximum. {end}"
+        )
+    elif clash.kind == "equal":
+        kind = "equal-stores"
+        text = (
+            f"program {this} of `{kernel}` stores to {element} what {who} has stored there in the same launch ({now}). "
+            f"As long as all store one value the order does not matter; let one program store it. {end}"
         )
     elif clash.kind == "read":
         kind = "race-read"
@@ -238,6 +245,24 @@ def lanes_differ(
         "every element one lane."
     )
     return Finding("store-conflict", text, kernel, region.name, offset, program, place.line, place.source, place.file)
+
+
+def endless(kernel: str, region: Region, value: str, left: int, program: Program, place: Place) -> Finding:
+    """A program that asks for one value again and again. left: how many programs of the launch have not begun."""
+    text = (
+        f"Program {program} of `{kernel}` waits at {region.label} for another value than {value}, {place}, which no "
+        "program stores: a GPU would not come back."
+    )
+    kind: Kind = "endless-wait"
+    if left:
+        kind = "not-emulated"
+        text = (
+            f"Program {program} of `{kernel}` waits at {region.label} for another value than {value}, {place}, and no "
+            f"program before it has stored one. The emulator runs the programs one after the other ({left:,} have not "
+            "begun); a GPU, too, may wait for ever for a program that it has not begun. Wait for programs with a "
+            "smaller number only."
+        )
+    return Finding(kind, text, kernel, region.name, None, program, place.line, place.source, place.file)
 
 
 def masked_load(kernel: str, tensor: str, place: Place) -> Finding:
@@ -317,12 +342,16 @@ def tf32(place: Place) -> Finding:
     return Finding("tf32", text, line=place.line, source=place.source, file=place.file)
 
 
-def uninitialised(kernel: str, verb: str, region: Region, offset: int, program: Program, place: Place) -> Finding:
-    """An access to memory of `torch.empty` that was never written."""
+def uninitialised(
+    kernel: str, verb: str, region: Region, offset: int, adds: bool, program: Program, place: Place
+) -> Finding:
+    """An access to memory of `torch.empty` that was never written. adds: whether the kernel has stored to the tensor,
+    too, as one does that adds to it.
+    """
+    cure = "allocate with `torch.zeros` what a kernel adds to" if adds else "write it before, or mask the lane off"
     text = (
         f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.label}, which has not been written since "
-        f"`torch.empty` made it, in program {program}, {place}. Its value is whatever was in memory; use "
-        "`torch.zeros` if you accumulate into it."
+        f"`torch.empty` made it, in program {program}, {place}. Its value is whatever was in memory: {cure}."
     )
     return Finding(
         "uninitialised-read", text, kernel, region.name, offset, program, place.line, place.source, place.file

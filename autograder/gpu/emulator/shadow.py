@@ -28,7 +28,7 @@ class Clash:
     late: the other program had given back a lock before, which the present one took.
     """
 
-    kind: str  # "read" | "store" | "read-then-store"
+    kind: str  # "read" | "store" | "read-then-store" | "equal", which is a store of the value that was there
     lane: int
     other: int
     atomic: bool
@@ -157,13 +157,13 @@ class Shadow:
         reads: bool = False,
     ) -> Clash | None:
         """Notes a store by a program; returns its clash with another that stored another value, or that read the value
-        which is now replaced.
+        which is now replaced; or that stored the same value, without an atomic.
 
         reads: what is stored depends on what was there, so that the other's value is lost where this one is the same.
         """
         stamps = self.writer.take(at)
         flag = changed.astype(np.int32)
-        clash = None
+        clash = equal = None
         number: int | np.ndarray = program
         if stamps.max(initial=0) >= 4 * first:
             here = stamps >= 4 * first
@@ -171,6 +171,9 @@ class Shadow:
             unordered = foreign & (stamps & 2 == 0) if atomic else foreign
             matters = changed | (stamps & 1 == 1) if reads else changed
             clash = _clash("store", unordered & matters, stamps, self._written_in.take(at), first, order)
+            if not atomic:
+                same = foreign & (stamps & 2 == 0) & ~changed
+                equal = _clash("equal", same, stamps, self._written_in.take(at), first, order)
             flag |= np.where(here, stamps & 1, 0)
             if atomic:
                 number = np.where(foreign, first, program)
@@ -181,7 +184,7 @@ class Shadow:
                 clash = _clash("read-then-store", where, seen << 2, self._read_in.take(at), first, order)
         self.writer[at] = number * 4 + 2 * atomic + flag
         self._written_in[at] = order.epoch
-        return clash
+        return clash or equal
 
     def written(self, at: np.ndarray) -> np.ndarray:
         """Whether any program of any launch has stored these units."""

@@ -58,6 +58,9 @@ def add_to(commands: Commands, compiler: RunJobs | None) -> None:
     )
     command.add_argument("--hints", action="store_true", help="also show what is only suspicious")
     command.add_argument(
+        "--strict", action="store_true", help="several programs that store equal values to one element are a finding"
+    )
+    command.add_argument(
         "--only", type=Quality.read, default=["correct", "portable"], help="correct: what is not portable is a hint"
     )
     command.add_argument(
@@ -277,6 +280,8 @@ def main(options: argparse.Namespace) -> int:
     )
     if "portable" not in options.only:
         run.set_aside_portability()
+    if options.strict:
+        run.take_equal_stores()
     run.set_aside_known(Allowances(), baseline)
     code = status(run)
     if options.json:

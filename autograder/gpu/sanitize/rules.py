@@ -24,7 +24,7 @@ RULES = {
     "store-conflict": Rule(
         "fault",
         "Different values stored to one element",
-        "Let one program and one lane own each element, or use `tl.atomic_add`.",
+        "Let one program and one lane own each element, or use an atomic: `tl.atomic_add`, `tl.atomic_max`.",
     ),
     "race-read": Rule(
         "fault",
@@ -54,7 +54,7 @@ RULES = {
     "uninitialised-read": Rule(
         "fault",
         "A kernel loads memory that was never written",
-        "Allocate with `torch.zeros` what a kernel accumulates into.",
+        "Write it before it is loaded; allocate with `torch.zeros` what a kernel accumulates into.",
     ),
     "masked-load": Rule(
         "fault",
@@ -71,6 +71,11 @@ RULES = {
         "A result of an autotuned kernel that depends on the configurations tried before",
         "Give the autotuner `reset_to_zero=` or `restore_value=` with the tensor, or every configuration a `pre_hook`.",
     ),
+    "endless-wait": Rule(
+        "fault",
+        "A program waits for a value that no program stores",
+        "Store the value before, or in a program with a smaller number; wait for the value that is stored.",
+    ),
     "grid": Rule("fault", "A grid that a GPU refuses", "Pass a tuple of one to three integers within a GPU's limits."),
     "unsupported": Rule("fault", "What Triton's compiler or launcher refuses", "Change the line as the message says."),
     "assertion": Rule("fault", "An assertion in the kernel fails", "Fix the kernel, or the call."),
@@ -83,6 +88,11 @@ RULES = {
         "unable",
         "The emulator does not know an operation",
         "Leave this kernel to a GPU, or write the operation with `tl`.",
+    ),
+    "equal-stores": Rule(
+        "hint",
+        "Several programs store one value to one element",
+        "Let one program store it, as with `mask=tl.program_id(0) == 0`.",
     ),
     "false-hint": Rule(
         "hint",

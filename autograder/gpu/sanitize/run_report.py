@@ -73,6 +73,12 @@ class Run:
         self.hints += [finding | {"level": "hint"} for finding in self.findings if finding["kind"] in PORTABILITY]
         self.findings = [finding for finding in self.findings if finding["kind"] not in PORTABILITY]
 
+    def take_equal_stores(self) -> None:
+        """Makes a finding of each hint that several programs store one value to one element."""
+        strict = [hint for hint in self.hints if hint["kind"] == "equal-stores"]
+        self.findings += [hint | {"level": "fault"} for hint in strict]
+        self.hints = [hint for hint in self.hints if hint not in strict]
+
     @property
     def judged_whole(self) -> set[str]:
         """The kernels of which every launch was judged: none where the program ended early."""
@@ -170,7 +176,7 @@ def summary(run: Run) -> str:
             text += " Kernels in CUDA C++ cannot be simulated: leave them to a GPU."
         if run.profiles:
             text += " Triton's profiler (proton) needs the counters of a GPU: run the program without it."
-    if not run.launches and not run.unable and not run.failed and not run.interrupted:
+    if not (run.launches or run.findings or run.unable or run.failed or run.interrupted):
         text = (
             f"graded-kernels sanitize: {text} Pass the arguments that reach one, or name the script or test that does."
         )
