@@ -59,3 +59,6 @@ c.HTMLExporter.filters = {"markdown2html": "graded_kernels.autograder.classroom.
 
 # For `nbgrader validate` and `generate_solution`, which run every cell.
 c.Execute.timeout = 120
+
+# Your own settings: lines as these, in a file that git ignores, so that an update of the course meets none of them.
+load_subconfig("teacher_config.py", path=c.CourseDirectory.root)  # type: ignore[name-defined]  # noqa: F821

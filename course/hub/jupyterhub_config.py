@@ -8,6 +8,7 @@ environment has to be readable by all accounts. GRADING.md has the lines on the 
 /etc/jupyter/nbgrader_config.py.
 """
 
+import pwd
 import sys
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  traitlets defines it
@@ -17,6 +18,9 @@ COURSE_ROOT = "/home/grader/course"
 GRADER = "grader"
 TEACHERS = ["teacher"]
 LEARNERS = ["ada"]
+# Here, before the hub has started its proxy: a service without its account ends the hub, and leaves the proxy running.
+if GRADER not in {account.pw_name for account in pwd.getpwall()}:
+    sys.exit(f"There is no account {GRADER}: useradd --create-home {GRADER}, or name another one in GRADER.")
 SERVER = [sys.executable, "-m", "jupyterhub.singleuser"]
 MEMORY_GIB = 4  # whole chapters with every answer right stay below 1
 FORMGRADER = "http://127.0.0.1:9999"  # where the hub's proxy finds formgrader; not for browsers

@@ -3,7 +3,8 @@
 import pytest
 from bounded import bounded
 from graded_kernels.autograder.classroom.nbgrader import notebook_code
-from graded_kernels.autograder.classroom.nbgrader.notebook_code import NOTES, plain_python, without_course
+from graded_kernels.autograder.classroom.nbgrader.notebook_code import NOTES, plain_python, prying, without_course
+from graded_kernels.autograder.classroom.nbgrader.summary import Summary
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,24 @@ def test_ipython_translates_a_cell_once(monkeypatch):
     notes.append("of the caller")
     assert plain_python(source) == (code, notes[:1])
     assert len(read) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("print(open('class_secret').read())", ["class_secret"]),
+        ("print(os.environ)\nopen('/etc/passwd')", ["os.environ", "/etc/passwd"]),
+        ("import gc, sys\ngc.get_objects(); sys._getframe(1)", ["get_objects", "_getframe"]),
+        ('import os\nos.environ["TRITON_INTERPRET"] = "1"', []),
+        ("y = torch.exp(x)  # my secret", []),
+    ],
+)
+def test_what_no_answer_needs_is_named(source, found):
+    assert prying({"cell_type": "code", "source": source}) == found
+    assert prying({"cell_type": "markdown", "source": source}) == []
+
+
+def test_code_that_pries_is_a_line_for_the_teacher():
+    text = str(Summary(graded=1, prying=["tom, 01_silu: class_secret, os.environ"]))
+    assert "what no answer needs" in text
+    assert "  tom, 01_silu: class_secret, os.environ" in text

@@ -19,7 +19,9 @@ def course(made_course, tmp_path):
     right = right_answers(made)
     place(made, "ada").write_text(nbformat.writes(nbformat.from_dict(right)))
     cell = find(right, TORCH)
-    cell["source"] += "\n\nright = silu_forward\n\n\ndef silu_forward(x):\n    return right(x).float()\n"
+    cell["source"] += (
+        "\n\nright = silu_forward\n\n\ndef silu_forward(x):\n    return right(x).float()  # class_secret\n"
+    )
     place(made, "bob").write_text(nbformat.writes(nbformat.from_dict(right)))
     return made
 
@@ -43,8 +45,16 @@ def most(course) -> dict[str, float]:
         return {cell.name: cell.max_score for cell in gradebook.find_notebook("tiny", "tiny").grade_cells}
 
 
+def test_settings_of_a_teacher_are_in_a_file_of_their_own(course):
+    assert "points" not in api(course).config.Grade
+    (course / "teacher_config.py").write_text("c.Grade.points = {'tiny_words': 4}\nc.Grades.exclude = ['me']\n")
+    config = api(course).config
+    assert (config.Grade.points, config.Grades.exclude) == ({"tiny_words": 4}, ["me"])
+    assert config.ExportApp.plugin_class.endswith("export.Grades")
+
+
 def test_other_points_and_weights_check_nothing_again(course):
-    graded(course)
+    assert "  bob, tiny: class_secret" in graded(course)
     assert (scores(course, "ada"), scores(course, "bob")) == (FULL, FULL | {TORCH: 1.7})
     made, before = (course / "verdicts" / LOG).read_bytes(), most(course)
 

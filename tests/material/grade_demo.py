@@ -19,7 +19,7 @@ import make_submissions
 import nbformat
 from graded_kernels.autograder.classroom.nbgrader.pages import REPORT
 from graded_kernels.autograder.judge.report.phrases import sentence
-from graded_kernels.course.build import ROOT, build_all
+from graded_kernels.course.build import ROOT
 from nbgrader.api import Gradebook, MissingEntry
 
 CHAPTER = make_submissions.CHAPTER
@@ -65,14 +65,14 @@ def main() -> int:
 
 
 def make_course(course: Path) -> None:
-    """A course root with our settings and the chapters as they are now."""
+    """A course root with our settings and the chapters as they are built: one that is half written has no notebook."""
     course.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "course" / "nbgrader_config.py", course)
-    notebooks = {path: text for path, text in build_all().items() if path.suffix == ".ipynb"}
-    for path, text in notebooks.items():
-        copy = course / path.relative_to(ROOT / "course")
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_text(text, encoding="utf-8")
+    for chapter in (ROOT / "course" / "chapters").glob("*.md"):
+        built = ROOT / "course" / "source" / chapter.stem / f"{chapter.stem}.ipynb"
+        if built.is_file():
+            (course / "source" / chapter.stem).mkdir(parents=True, exist_ok=True)
+            shutil.copy(built, course / "source" / chapter.stem)
 
 
 def hand_in(course: Path, student: str, notebook: Path) -> None:

@@ -21,10 +21,11 @@ from ...judge import Job, Store, Verdict, count, make, shared_worker
 from ...runner import RUNGS, Answer, Budget, Cell, Limits
 from . import by_hand, hidden_cases, interrupt
 from .class_seed import class_seed
+from .notebook_code import prying
 from .notebook_file import MEGABYTE, beginning
 from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .points import weights_of
-from .rebuild import RECORD, UNREAD, grade_id, is_check
+from .rebuild import RECORD, UNREAD, grade_id, is_added, is_answer, is_check
 from .submission import Check, NotReleased, Released, Stop
 
 
@@ -89,6 +90,8 @@ class Grade(NbGraderPreprocessor):
         run.summary.for_a_person += failed
         run.summary.odd += [f"{notebook.name}: {reason}" for reason in self._stopped.values()]
         self._list_published(nb, notebook.name)
+        if found := sorted({one for cell in nb.cells if is_answer(cell) or is_added(cell) for one in prying(cell)}):
+            run.summary.prying.append(f"{notebook.name}: {', '.join(found)}")
         return nb, resources
 
     def _list_published(self, nb: NotebookNode, name: str) -> None:

@@ -6,7 +6,7 @@ import ast
 import functools
 import re
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -17,6 +17,9 @@ NOTES = 20  # lines left out of a cell that are named one by one
 NOT_PYTHON = (SyntaxError, ValueError, RecursionError, MemoryError)
 _CELLS = 64  # a notebook's, each of which is asked for several times
 _NAMED = {ast.Name: "id", ast.arg: "arg", ast.keyword: "arg", ast.FunctionDef: "name"}
+PRYING = re.compile(
+    r"class_secret|hidden_cases|gradebook|/etc/passwd|/proc/|os\.environ\b(?! *\[[^]]*\] *=[^=])|_getframe|get_objects"
+)
 SHORT = 6  # statements; of a shorter answer the course's text leaves only one way to write it
 
 
@@ -61,6 +64,11 @@ def without_course(source: str, records: Collection[str] = ()) -> tuple[str, lis
 def is_blank(source: str) -> bool:
     """Whether ``source`` is only blank lines and comments."""
     return is_python(source) and not _parse(source).body
+
+
+def prying(cell: Mapping[str, str]) -> list[str]:
+    """What a cell of code names that no answer needs: the class's secret, accounts, the environment, other frames."""
+    return PRYING.findall(cell["source"]) if cell["cell_type"] == "code" else []
 
 
 def is_prose(source: str) -> bool:

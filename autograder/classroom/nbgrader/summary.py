@@ -34,6 +34,7 @@ class Summary:
     elsewhere: list[str] = field(default_factory=list)
     late: list[str] = field(default_factory=list)
     published: list[str] = field(default_factory=list)
+    prying: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)  # students
     waiting: int = 0  # of the unchanged, for a person
     regraded: int = 0  # submissions that did not change
@@ -49,6 +50,10 @@ class Summary:
             ("Not read, because submitted/STUDENT/ASSIGNMENT/ is where notebooks are looked for", self.elsewhere),
             ("Late", self.late),
             ("The published answer, but for names and layout (short answers can agree by chance)", self.published),
+            (
+                "Code that names what no answer needs (it saw nothing of the class; look at what it was for)",
+                self.prying,
+            ),
             ("Skipped, because it is excluded", self.excluded),
         ]
         counts = [f"{self.graded} graded", f"{len(self.for_a_person)} for a person"]
