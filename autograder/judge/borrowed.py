@@ -7,12 +7,11 @@ from typing import Any
 import torch
 from torch._decomp import decomposition_table
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
 
 __all__ = [
     "TorchDispatchMode",  # derived tolerances; what a reference and a candidate compute
-    "tree_leaves",  # derived tolerances: tensors among an operator's arguments
-    "tree_map",  # the same
+    "tree_map",  # derived tolerances: the parts of a result
 ]
 
 

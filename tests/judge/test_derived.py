@@ -10,7 +10,9 @@ from answers import Unwatched
 from float32_sums import ARITHMETIC, Float32, from_the_end, in_order
 from graded_kernels.autograder import Case, Exercise, Output, check, derived
 from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.records import derived as module
 from graded_kernels.autograder.judge.records.derived import floor_of
+from graded_kernels.autograder.judge.records.runs import Together
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
 from graded_kernels.autograder.judge.settings import Settings
@@ -197,6 +199,57 @@ def test_the_digits_of_careful_functions_are_not_asked_for():
     x = torch.tensor([5.0])
     assert of(lambda x: torch.special.erfc(x), x) > ulp(0.25)  # of 1 - erf, where erfc is 1.5e-12
     assert of(lambda x: torch.exp(-x), x) < ulp(0.1)
+
+
+def gradient(x: torch.Tensor) -> torch.Tensor:
+    """Of a softmax, with an upstream gradient that lies transposed in memory."""
+    x = x.detach().requires_grad_(True)
+    upstream = torch.linspace(-1, 1, x.numel(), dtype=torch.float64).reshape(x.T.shape).T
+    return torch.autograd.grad(x.softmax(-1), x, upstream)[0]
+
+
+def added_up(x: torch.Tensor) -> torch.Tensor:
+    return x[0].clone().index_add_(0, torch.arange(x.numel()) % x.shape[1], (x * 0.1).flatten())
+
+
+def written_in_place(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y[0] = 0.3 * y[1]
+    y[:, 1:].mul_(y[:, :-1]).exp_()
+    return y.T.contiguous().softmax(0)
+
+
+SIDE_BY_SIDE = [
+    gradient,
+    added_up,
+    written_in_place,
+    lambda x: F.layer_norm(x, (x.shape[-1],)),
+    lambda x: F.cross_entropy(x, torch.arange(len(x)), ignore_index=0, reduction="none"),
+    lambda x: F.conv1d(x[None], x[None, :, :3] * 0.1),
+    lambda x: F.scaled_dot_product_attention(x[None], 0.3 * x[None], x[None]),
+    lambda x: (x.T.contiguous() * 0.1).T.sort(-1)[0].cumsum(-1),
+    lambda x: torch.cat([one.var(-1) for one in (x / 3).chunk(2)]),
+    lambda x: 1.1 - 2.2**x * x.abs() ** 0.3,
+]
+APART = [
+    lambda x: x / x.sum().item(),  # another number in each run
+    lambda x: (x * 0.3)[(x * 0.3).sin() > float((0.1 * x).max()) / 1e3].sin(),
+    lambda x: torch.view_as_real(torch.complex(x * 0.3, x.exp()))[..., 0],
+]
+
+
+@pytest.mark.parametrize("formula, apart", [(one, False) for one in SIDE_BY_SIDE] + [(one, True) for one in APART])
+def test_runs_at_once_find_what_runs_one_after_the_other_find(monkeypatch, formula, apart):
+    x = torch.randn(5, 40, generator=torch.Generator().manual_seed(1))
+    parted, part = [], Together._part
+    monkeypatch.setattr(Together, "_part", lambda self: parted.append(self) or part(self))
+    at_once = of(formula, x)
+    assert bool(parted) == apart
+    monkeypatch.setattr(module, "SMALL", 0)
+    one_by_one = of(formula, x)
+    assert torch.equal(at_once > 0, one_by_one > 0)
+    assert 0.6 < float(at_once.square().mean().sqrt() / one_by_one.square().mean().sqrt()) < 1.6
+    assert float(one_by_one.max()) > 0
 
 
 def test_the_same_call_has_the_same_tolerance():

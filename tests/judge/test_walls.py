@@ -26,8 +26,8 @@ from house import (
 MOST = {"gpu": 44, "runner": 59, "judge": 41, "classroom": 0, "words": 12}  # names that others import from each
 BEHIND = {  # modules that stand behind one, as far as the faces of other products
     "judge.case_verdict": 27,
-    "judge.verdicts.make": 51,
-    "judge.side_by_side.comparison": 65,
+    "judge.verdicts.make": 52,
+    "judge.side_by_side.comparison": 66,
     "runner.sandbox.proof": 18,
     "gpu.sanitize.sanitizer": 15,
     "classroom.nbgrader.grade": 18,

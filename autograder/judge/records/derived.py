@@ -22,9 +22,10 @@ times that is the floor of the tolerance. The model:
   float32, with arguments an ulp off.
 """
 
+import contextlib
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -33,8 +34,9 @@ from torch import Tensor
 
 from ...gpu import POINTWISE, REARRANGE, lazily
 from ...runner import Args, as_tuple, parts_of
-from ..borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_leaves, tree_map
+from ..borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_map
 from .record import Floors, Tolerance
+from .runs import SMALL, Alone, Draws, PartedError, Together, each, leaves, of_run, stack_of, stacked
 
 SEEDS = 16
 WIDE = 6.0
@@ -114,27 +116,42 @@ def floor_of(oracle: Callable[..., Any], casts: bool = False) -> Callable[..., F
     def floor(*args: Any) -> Floors:
         exact = parts_of(as_tuple(oracle(*args)))
         squares = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
-        for seed in range(SEEDS):
-            for total, one, other in zip(squares, exact, _in_float32(oracle, args, seed, casts), strict=True):
-                error = (other.double() - one.double()).square()
-                total += error.nan_to_num(0, 0, 0)  # what is not finite says nothing of rounding
+        for stacks in _in_float32(oracle, args, casts):
+            for total, one, stack in zip(squares, exact, stacks, strict=True):
+                error = (stack.double() - one.double()).square()
+                total += error.nan_to_num(0, 0, 0).sum(0)  # what is not finite says nothing of rounding
         return tuple(WIDE * (total / SEEDS).sqrt() for total in squares)
 
     return floor
 
 
-def _in_float32(oracle: Callable[..., Any], args: Args, seed: int, casts: bool) -> tuple[Tensor, ...]:
-    with _RandomRounding(seed, casts):
-        return parts_of(as_tuple(oracle(*args)))
+def _in_float32(oracle: Callable[..., Any], args: Args, casts: bool) -> Iterator[tuple[Tensor, ...]]:
+    """The results of the runs, stacked: of all of them, or of one after the other."""
+    if sum(one.numel() for one in leaves(args) if isinstance(one, Tensor)) <= SMALL:
+        together = Together(SEEDS)
+        with contextlib.suppress(PartedError):
+            found = _run(oracle, args, 0, casts, together)
+            if not together.parted:
+                yield found
+                return
+    for seed in range(SEEDS):
+        yield _run(oracle, args, seed, casts, Alone())
+
+
+def _run(oracle: Callable[..., Any], args: Args, seed: int, casts: bool, runs: Alone) -> tuple[Tensor, ...]:
+    with _RandomRounding(seed, casts, runs):
+        results = parts_of(as_tuple(oracle(*args)))
+    return tuple(stack_of(runs.given(one), runs.count) for one in results)
 
 
 @lazily
 class _RandomRounding(TorchDispatchMode):
     """Changes every float64 result of an operator into one that float32 code could have had."""
 
-    def __init__(self, seed: int, casts: bool):
+    def __init__(self, seed: int, casts: bool, runs: Alone):
         super().__init__()  # type: ignore[no-untyped-call]
         self.casts = casts
+        self.runs = runs
         self.narrowed: dict[int, Tensor] = {}  # what was cast from float64 to fewer bits, by memory as `means` is
         self.generator = torch.Generator().manual_seed(seed)
         self.means: dict[int, Tensor] = {}  # sums and means by their memory, which views share and nothing else gets
@@ -142,44 +159,70 @@ class _RandomRounding(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kind, kwargs = _kind(func), kwargs or {}
         name = kind.name
+        if kind.view:
+            return self.runs.view(func, name, args, kwargs)
         if kind.not_in_place and _is_float64(args[0]):
-            changed: Tensor = args[0]
-            return changed.copy_(self.__torch_dispatch__(kind.not_in_place, types, args, kwargs))
+            return self.runs.write(args[0], self.__torch_dispatch__(kind.not_in_place, types, args, kwargs))
         if kind.steps is not None and all(_has_elements(a) for a in args):
             with self:
                 return kind.steps(*args, **kwargs)
-        if name in SENSITIVE:
-            args = tuple(self._moved(a) if _is_float64(a) else a for a in args)
-        if name in ARITHMETIC:
-            args, kwargs = tuple(map(self._number, args)), {key: self._number(a) for key, a in kwargs.items()}
-        if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
-            args = (args[0], self._moved(args[1].expand(torch.broadcast_shapes(args[0].shape, args[1].shape))))
-        result = func(*args, **kwargs)
-        if not self.casts and not kind.view:
-            self._follow_casts(name, result, tree_leaves((args, kwargs)))
-        if kind.copies:
-            return result
-        if name not in MODELLED and name not in POINTWISE:
-            return self._opaque(func, result, args, kwargs)
-        if not _is_float64(result):
-            return result
-        if name in ("sum", "mean"):
-            result = result + self._error_of_sum(result, args, kwargs, name)
-        elif name == "cumsum":
-            result = result + self._error_of_cumsum(args[0], args[1])
-        elif name in ("mm", "bmm", "addmm", "baddbmm", "matmul", "mv", "dot"):
-            result = result + self._error_of_product(result, *args[-2:])
-        elif name in SENSITIVE:
-            result = self._of_function(name, result, args)
-        result = self._rounded(result)
-        if name in ("sum", "mean") or (name == "div" and self._is_mean(args[0])):
-            self.means[result.untyped_storage().data_ptr()] = result
-        return result
+        if kind.writes:
+            changed = self.runs.change(func, args, kwargs)
+            self._follow_casts(name, changed, leaves((args, kwargs)))
+            return changed
+        own = self._arguments(name, args, kwargs)
+        seen, drawn = self.runs.call(func, name, (args, kwargs), own)
+        self._follow_casts(name, seen, leaves((args, kwargs)))
+        if name not in COPIES:
+            drawn = self._in_float32(func, name, drawn, own, args)
+        kept = self.runs.keep(seen, drawn)
+        if _is_float64(kept) and (name in ("sum", "mean") or (name == "div" and self._is_mean(args[0]))):
+            self.means[kept.untyped_storage().data_ptr()] = kept
+        return kept
 
-    def _follow_casts(self, name: str, result: Any, values: list[object]) -> None:
+    def _arguments(self, name: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """The arguments of an operator in each run: as they are, or moved by up to an ulp."""
+        own, named = each(self.runs.given, (list(args), kwargs))
+        if name in SENSITIVE:
+            own = [self._each_moved(one) if _is_float64(a) else one for one, a in zip(own, args, strict=True)]
+        if name in ARITHMETIC:
+            own, named = [self._number(one) for one in own], {key: self._number(one) for key, one in named.items()}
+        if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
+            wide = self._stack(own[1])
+            shape = torch.broadcast_shapes(args[0].shape, args[1].shape)
+            wide = wide.reshape(len(wide), *(1,) * (len(shape) + 1 - wide.dim()), *wide.shape[1:])
+            own[1] = self._each_moved(Draws(wide.expand(len(wide), *shape)))
+        return own, named
+
+    def _in_float32(self, func: Any, name: str, drawn: Any, own: Any, args: Any) -> Any:
+        """The result in each run, off by what float32 may lose in this operator."""
+        if name not in MODELLED and name not in POINTWISE:
+            return self._opaque(func, drawn, *own)
+        if not isinstance(drawn, Tensor | Draws) or self._stack(drawn).dtype != torch.float64:
+            return drawn
+        result = self._stack(drawn)
+        if name in ("sum", "mean"):
+            result = result + self._error_of_sum(result, self._stack(own[0][0]), args, own[1], name)
+        elif name == "cumsum":
+            result = result + self._error_of_cumsum(self._stack(own[0][0]), args[1])
+        elif name in ("mm", "bmm", "addmm", "baddbmm", "matmul", "mv", "dot"):
+            result = result + self._error_of_product(result, *map(self._stack, own[0][-2:]))
+        elif name in SENSITIVE:
+            result = self._of_function(name, result, own[0][0])
+        return Draws(self._rounded(result))
+
+    def _stack(self, value: Any) -> Tensor:
+        return stack_of(value, self.runs.count)
+
+    def _each_moved(self, value: Any) -> Draws:
+        return Draws(self._moved(self._stack(value)))
+
+    def _follow_casts(self, name: str, result: Any, values: list[Any]) -> None:
         """Raises FormulaError where an operator computes with what was cast to fewer bits than float64 has: it is
         rounded as PyTorch rounds, every time the same, and the estimate would be that any other rounding is wrong.
         """
+        if self.casts:
+            return
         cast = [v for v in values if isinstance(v, Tensor) and v.untyped_storage().data_ptr() in self.narrowed]
         if name in COPIES:
             if (cast or any(map(_is_float64, values))) and _is_narrow(result):
@@ -192,7 +235,7 @@ class _RandomRounding(TorchDispatchMode):
                 "float64, and are to stay so"
             )
 
-    def _opaque(self, func: Any, result: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    def _opaque(self, func: Any, drawn: Any, args: Any, kwargs: Any) -> Any:
         """The result of an operator without a model: off by what PyTorch's float32 is, on arguments an ulp off."""
 
         def narrow(value: Any) -> Any:
@@ -201,11 +244,14 @@ class _RandomRounding(TorchDispatchMode):
         def off(exact: Any, rough: Any) -> Any:
             return exact + (rough.double() - exact).nan_to_num(0, 0, 0) if _is_float64(exact) else exact
 
-        try:
-            rough = func(*tree_map(narrow, args), **tree_map(narrow, kwargs))
-        except (RuntimeError, TypeError):  # there is no such kernel for float32
-            return result
-        return tree_map(off, result, rough)
+        found = []
+        for run in range(self.runs.count):
+            exact, own, named = of_run(run, (drawn, args, kwargs))
+            try:
+                found.append(tree_map(off, exact, func(*each(narrow, own), **each(narrow, named))))
+            except (RuntimeError, TypeError):  # there is no such kernel for float32
+                return drawn
+        return stacked(found)
 
     def _is_mean(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.untyped_storage().data_ptr() in self.means
@@ -222,27 +268,30 @@ class _RandomRounding(TorchDispatchMode):
         """A Python number as a kernel may have it."""
         if type(value) is not float or struct.unpack("f", struct.pack("f", value))[0] == value:
             return value
-        return float(self._moved(torch.tensor(value, dtype=torch.float64)))
+        return Draws(self._moved(torch.full((self.runs.count,), value, dtype=torch.float64)).tolist())
 
-    def _of_function(self, name: str, result: Tensor, args: Args) -> Tensor:
+    def _of_function(self, name: str, result: Tensor, argument: Any) -> Tensor:
         if name in PLAIN:
-            result = result + ULP / 2 * PLAIN[name](args[0]) * self._uniform(result)
+            result = result + ULP / 2 * PLAIN[name](self._stack(argument)) * self._uniform(result)
         lost = (result.abs() < TINY) & (self._uniform(result) < 0)
         return self._moved(result).masked_fill(lost, 0)
 
-    def _error_of_sum(self, result: Tensor, args: Args, kwargs: dict[str, Any], name: str) -> Tensor:
+    def _error_of_sum(self, result: Tensor, x: Tensor, args: Args, kwargs: dict[str, Any], name: str) -> Tensor:
         """The error of a sum of terms an ulp off that are added in random order, within blocks and then block by block,
         each partial sum rounded; and of what subtracting a first mean leaves of each term.
         """
-        x: Tensor = args[0]
         dims = args[1] if len(args) > 1 else kwargs.get("dim")
-        chosen = range(x.dim()) if dims is None or dims == [] else [d % x.dim() for d in dims]
-        kept = [d for d in range(x.dim()) if d not in chosen]
-        count = math.prod(x.shape[d] for d in chosen)
+        rank = x.dim() - 1
+        chosen = range(rank) if dims is None or dims == [] else [d % rank for d in dims] if rank else []
+        kept = [d for d in range(rank) if d not in chosen]
+        count = math.prod(x.shape[1 + d] for d in chosen)
         if not x.numel():
             return torch.zeros_like(result)
-        terms = x.permute((*kept, *chosen)).reshape(*(x.shape[d] for d in kept), count)
-        moved = self._rounded(self._moved(terms[..., torch.randperm(count, generator=self.generator)]))
+        terms = x.permute((0, *(1 + d for d in (*kept, *chosen))))
+        terms = terms.reshape(*(x.shape[d] for d in (0, *(1 + d for d in kept))), count)
+        order = torch.stack([torch.randperm(count, generator=self.generator) for _ in range(len(x))])
+        order = order.reshape(len(x), *(1,) * len(kept), count).expand_as(terms)
+        moved = self._rounded(self._moved(terms.gather(-1, order)))
         width = math.isqrt(count)
         blocks = torch.nn.functional.pad(moved, (0, -count % width)).unflatten(-1, (width, -1)).cumsum(-1)
         wholes = blocks[..., -1].cumsum(-1)
@@ -256,13 +305,17 @@ class _RandomRounding(TorchDispatchMode):
 
     def _error_of_cumsum(self, x: Tensor, dim: int) -> Tensor:
         """The error of terms an ulp off that are added one after the other, each partial sum rounded."""
-        partial = self._moved(x).cumsum(dim)
-        return partial - x.cumsum(dim) + self._error(partial).cumsum(dim)
+        if x.dim() == 1:  # a number in each run
+            return self._moved(x) - x
+        axis = 1 + dim % (x.dim() - 1)
+        partial = self._moved(x).cumsum(axis)
+        return partial - x.cumsum(axis) + self._error(partial).cumsum(axis)
 
     def _error_of_product(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """The error of a sum of random signs plus one of equal signs; partial sums would take too much memory."""
         count = a.shape[-1]
-        variance = count / 3 * result.square() + count / 2 * torch.matmul(a.square(), b.square())
+        sizes = torch.stack([torch.matmul(one, other) for one, other in zip(a.square(), b.square(), strict=True)])
+        variance = count / 3 * result.square() + count / 2 * sizes
         noise = torch.randn(result.shape, generator=self.generator, dtype=torch.float64)
         return (noise * (variance / 3).sqrt() * ULP / 2).nan_to_num(0, 0, 0)
 
@@ -284,22 +337,21 @@ class _Kind(NamedTuple):
 
     not_in_place: the operator that computes what this one writes into its first argument; None where it is no such
     operator. steps: the function that computes it in several; None where it is one operation of float32 code.
-    copies: whether nothing is rounded in it.
+    writes: whether it changes an argument.
     """
 
     name: str
     not_in_place: Any
     steps: Callable[..., Any] | None
     view: bool
-    copies: bool
+    writes: bool
 
 
 @cache
 def _kind(func: Any) -> _Kind:
     name = schema(func).name.partition("::")[2]
     steps = MOMENTS.get(name) or (decomposition(func) if _has_steps(name) else None)
-    copies = schema(func).is_mutable or func.is_view or name in COPIES
-    return _Kind(name, _not_in_place(func, name), steps, func.is_view, copies)
+    return _Kind(name, _not_in_place(func, name), steps, func.is_view, schema(func).is_mutable)
 
 
 def _not_in_place(func: Any, name: str) -> Any:
