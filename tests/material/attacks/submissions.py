@@ -9,6 +9,7 @@ An honest submission is a cell of a file in `honest/`: a program, with what it u
 import ast
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
@@ -61,6 +62,7 @@ class Submission:
         return "" if word == "skip" else word
 
 
+@cache
 def attacks() -> dict[str, Submission]:
     """Every attack by its name, in the order of the names."""
     found = _files(CASES) + [row for path in ROWS.glob("*.py") for row in _rows(path)]
