@@ -85,6 +85,8 @@ MODULES = {
     f"{_EXTRA}.libdevice": LIBDEVICE,
     f"{_EXTRA}.cuda.libdevice": LIBDEVICE,
     f"{_EXTRA}.hip.libdevice": LIBDEVICE,
-    f"{_EXTRA}.cuda": frozenset({"libdevice", "globaltimer", "num_threads", "num_warps", "smid"}),
+    f"{_EXTRA}.cuda": frozenset(
+        "libdevice globaltimer num_threads num_warps smid gdc_wait gdc_launch_dependents".split()
+    ),
     f"{_EXTRA}.hip": frozenset({"libdevice", "memrealtime", "num_threads", "num_warps", "smid"}),
 }

@@ -84,6 +84,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype
 def synchronize(device: object = None) -> None:
     """Everything has happened. Raises RuntimeError, as CUDA does, while a graph is captured."""
     graphs.forbid("the host waits for the device")
+    streams.wait_for_all()
 
 
 def nothing(*args: object, **kwargs: object) -> None:

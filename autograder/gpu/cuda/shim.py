@@ -138,6 +138,7 @@ def _with_calls(calls: DeviceCalls, apply: Callable[..., Any]) -> Callable[..., 
             if any(on_gpu(tensor) for tensor in tensors(args)):
                 for tensor in tensors(args):  # PyTorch's own zeros for a result that was not used, say
                     place(tensor, True)
+        streams.wait_for_all()  # the streams of forward and backward are put in order by PyTorch
         if len_torch_function_stack():
             return apply(self, *args)
         with calls:

@@ -1,4 +1,8 @@
-"""Streams and events of the simulated GPU: which stream is current, and nothing to wait for."""
+"""Streams and events of the simulated GPU: which stream is current, and what comes before what.
+
+Everything has happened when a call returns. What a GPU promises nothing about is kept as clocks: each stream counts its
+launches, and knows of each other stream up to which of them it has waited.
+"""
 
 import itertools
 import time
@@ -7,12 +11,15 @@ from typing import Any
 from . import graphs
 from .placement import GPU, is_cuda
 
+Clock = dict[int, int]  # by stream, how many of its launches are over
 _LEAST = 1e-3  # milliseconds: a GPU's clock has no finer ones, and programs divide by them
 
 
 class Stream:
-    """A stream with nothing to wait for: everything has happened when a call returns."""
+    """A stream with nothing to wait for. known: the launches, its own among them, that come before its next one."""
 
+    _host: Clock = {}  # what the host has waited for, and so comes before whatever is launched now
+    _every: Clock = {}
     _current: "Stream"
     _default: "Stream"
     _numbers = itertools.count()
@@ -22,6 +29,7 @@ class Stream:
         self.device, self.priority, self.device_index, self.device_type = GPU, priority, 0, 1
         self.stream_id = self.cuda_stream = self.native_handle = next(self._numbers)
         self._before: list[Stream] = []
+        self.known: Clock = {}
 
     def __enter__(self) -> "Stream":
         self._before.append(Stream._current)
@@ -32,24 +40,30 @@ class Stream:
         Stream._current = self._before.pop()
 
     def query(self) -> bool:
+        self.synchronize()
         return True
 
     def is_capturing(self) -> bool:
         return graphs.capturing()
 
     def synchronize(self) -> None:
-        pass
+        _join(Stream._host, self.known)
 
     def wait_event(self, event: "Event") -> None:
-        pass
+        _join(self.known, event.known)
 
     def wait_stream(self, stream: "Stream") -> None:
-        pass
+        _join(self.known, stream.known)
 
     def record_event(self, event: "Event | None" = None) -> "Event":
         event = event or Event()
         event.record(self)
         return event
+
+
+def _join(clock: Clock, other: Clock) -> None:
+    for stream, launches in other.items():
+        clock[stream] = max(launches, clock.get(stream, 0))
 
 
 Stream._current = Stream._default = Stream()  # number 0, as CUDA's
@@ -62,20 +76,23 @@ class Event:
 
     def __init__(self, *args: object, **options: object):
         self.device, self.event_id = GPU, 0
-        self.record()
+        self._seconds = time.perf_counter()
+        self.known: Clock = {}
 
     def record(self, stream: Stream | None = None) -> None:
         graphs.noted(self.record)
         self._seconds = time.perf_counter()
+        self.known = dict((stream or Stream._current).known)
 
     def wait(self, stream: Stream | None = None) -> None:
-        pass
+        (stream or Stream._current).wait_event(self)
 
     def query(self) -> bool:
+        self.synchronize()
         return True
 
     def synchronize(self) -> None:
-        pass
+        _join(Stream._host, self.known)
 
     def elapsed_time(self, end: "Event") -> float:
         """Milliseconds."""
@@ -110,3 +127,23 @@ def default(device: Any = None) -> Stream:
 def set_current(stream: Stream) -> None:
     """Makes a stream the current one."""
     Stream._current = stream
+
+
+def wait_for_all() -> None:
+    """The host waits for every stream, or PyTorch does what comes to the same, as in a backward pass."""
+    _join(Stream._host, Stream._every)
+
+
+def launched() -> tuple[int, int]:
+    """Counts a launch on the current stream; returns the stream's number, and its own there."""
+    stream = Stream._current
+    _join(stream.known, Stream._host)
+    number = stream.known[stream.stream_id] = Stream._every[stream.stream_id] = (
+        Stream._every.get(stream.stream_id, 0) + 1
+    )
+    return stream.stream_id, number
+
+
+def comes_before(stream: int, number: int) -> bool:
+    """Whether a launch comes before what the current stream does next."""
+    return max(clock.get(stream, 0) for clock in (Stream._current.known, Stream._host)) >= number

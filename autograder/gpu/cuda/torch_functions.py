@@ -8,7 +8,7 @@ from torch.overrides import TorchFunctionMode
 
 from ..aten import ALLOCATE, base
 from ..borrowed import device_constructors
-from . import graphs
+from . import graphs, streams
 from .autocast import widened
 from .placement import GPU, Move, is_cuda, on_gpu, place, tensors, tracing
 
@@ -38,6 +38,8 @@ class DeviceCalls(TorchFunctionMode):
         if name in _METHODS and args and isinstance(args[0], torch.Tensor):
             return _METHODS[name](func, *args, **kwargs)
         args, kwargs = widened(name, args, kwargs)
+        if func in self._makers and kwargs.pop("pin_memory", False):
+            return _pinned(func, func(*args, **kwargs))
         wanted = _wanted(kwargs)
         if wanted is None and func in self._makers and self.default:
             wanted = True
@@ -84,6 +86,8 @@ def _property(func: Any, args: tuple[Any, ...]) -> Any:
 def _move(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
     if on_gpu(tensor) == gpu or tensor.is_meta:
         return tensor
+    if not gpu:
+        streams.current().synchronize()
     moved: torch.Tensor = Move.apply(tensor, gpu)  # type: ignore[no-untyped-call]
     return moved
 
@@ -140,12 +144,20 @@ def _copied(func: _Function, tensor: torch.Tensor, memo: dict[int, Any]) -> torc
     return copy if known else place(copy, on_gpu(tensor))
 
 
+def _told(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    """What the host asks for, which waits until it is there."""
+    streams.current().synchronize()
+    return func(tensor, *args, **kwargs)
+
+
 def _pinned(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     tensor.untyped_storage()._pinned = True  # type: ignore[attr-defined]
     return tensor
 
 
+_TELL = "item tolist equal allclose nonzero unique masked_select __bool__ __int__ __float__ __index__ __repr__".split()
 _METHODS: dict[str, _Function] = {
+    **dict.fromkeys(_TELL, _told),
     "to": _to,
     "cuda": _cuda,
     "cpu": _cpu,

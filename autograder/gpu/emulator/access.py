@@ -11,7 +11,7 @@ from . import messages
 from .address_space import Outside, Part, Region, distinct
 from .claims import Lie
 from .findings import EmulatorError, Place, here
-from .footprint import Footprint, Kept
+from .footprint import Beside, Footprint, Kept
 from .order import Order
 from .poison import memory
 from .shadow import Clash, Shadow
@@ -49,6 +49,7 @@ class Access(Footprint):
         self._undefined, self._unordered = undefined, unordered
         self._order = Order()
         self.keeps = False  # whether ``kept`` is wanted
+        self.beside: list[Beside] = []  # earlier launches that a GPU may run at the same time
         self.warps = 4  # of a program
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1
@@ -70,6 +71,7 @@ class Access(Footprint):
         self.program = self.first + 1 + program
         self.started += 1  # how many programs have begun
         self._order.begin(self.program)
+        self.waited = False  # for the launch that this one depends on
         self._stores: dict[int, list[Touched]] = {}  # since a barrier, by address
         self._loads: dict[int, list[Touched]] = {}
         self._asked: tuple[int, bytes] | None = None  # by the last atomic or volatile load: address, and what came
@@ -162,6 +164,7 @@ class Access(Footprint):
             lane = clash.lane * shadow.unit // dtype.itemsize
             self._clash("load", region, int(offsets[lane]), clash, ("", values[lane]))
         self._virgin("load", region, shadow, at, offsets, values)
+        self._overlaps("load", region, shadow, at, offsets)
         return values
 
     def _virgin(
@@ -309,11 +312,24 @@ class Access(Footprint):
             self._virgin(verb, region, shadow, at, offsets, before)
         if after.itemsize != shadow.unit:
             changed = np.repeat(changed, after.itemsize // shadow.unit)
+        self._overlaps(verb, region, shadow, at, offsets)
         reads = verb == "atomic" and not atomic  # one of scope "cta"
         clash = shadow.store(at, changed, self.program, self.first, self._order, atomic, reads)
         if clash is not None:
             lane = clash.lane * shadow.unit // after.itemsize
             self._clash(verb, region, int(offsets[lane]), clash, (before[lane], after[lane]))
+
+    def _overlaps(self, verb: str, region: Region, shadow: Shadow, at: np.ndarray, offsets: np.ndarray) -> None:
+        """Reports an element at which an earlier launch is met that nothing orders before this one."""
+        for one in self.beside:
+            if one.dependent and self.waited:
+                continue
+            met = shadow.met(at, one, stores=verb != "load", atomic=verb == "atomic")
+            if met.any():
+                offset = int(offsets[int(met.argmax()) * offsets.size // at.size])
+                program = self.grid_index(self.program)
+                make = functools.partial(messages.beside, self.kernel, verb, region, offset, one, program)
+                self._report("unordered-launches", region.name, make)
 
     def _clash(self, verb: str, region: Region, offset: int, clash: Clash, values: tuple[object, object]) -> None:
         programs = self.grid_index(self.program), self.index(clash.other)

@@ -261,6 +261,11 @@ class Emulator:
             raise RuntimeError("no launch is under way")
         return self._access
 
+    def meets(self, access: Access) -> bool:
+        """Whether a launch has a tensor in which another one stored that a GPU may run at the same time."""
+        addresses = {region.address for region in access.space.regions} & self._shadows.keys()
+        return any(self._shadows[address].has(one) for one in access.beside for address in addresses)
+
     def exchanged(self) -> None:
         """Notes that the threads of the program under way, if there is one, have exchanged what they had loaded."""
         if self._access is not None:

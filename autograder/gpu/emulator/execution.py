@@ -143,7 +143,8 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
         }
     try:
         order = emulator.order(grid[0] * grid[1] * grid[2])
-        if not (emulator.together and order.size and run(emulator, fn, ready, grid, access, order)):
+        together = emulator.together and order.size and not emulator.meets(access)
+        if not (together and run(emulator, fn, ready, grid, access, order)):
             _programs(emulator, fn, ready, grid, access, order)
     except Exception as error:
         if found := _finding_in(error):

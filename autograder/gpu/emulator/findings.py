@@ -19,6 +19,7 @@ Kind = Literal[
     "store-conflict",
     "race-read",
     "race-write",
+    "unordered-launches",
     "unwritten",
     "endless-wait",
     "grid",

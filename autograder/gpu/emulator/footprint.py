@@ -3,6 +3,7 @@ costs what is stored.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,6 +47,17 @@ class Kept:
         """Restores what was kept."""
         for number, before in self.blocks.items():
             self.now(number)[:] = before
+
+
+@dataclass(frozen=True)
+class Beside:
+    """An earlier launch that a GPU may run at the same time. numbers: of its programs. who: its kernel and line.
+    dependent: whether the present one comes after it from its `gdc_wait` on; else nothing in it orders the two.
+    """
+
+    numbers: range
+    who: str
+    dependent: bool = False
 
 
 class Footprint:

@@ -85,8 +85,8 @@ def changes() -> list[Change]:
         scope.set_attr(cuda_libdevice, name, function)
         if hasattr(any_libdevice, name):
             scope.set_attr(any_libdevice, name, function)
-    for name in ("gdc_wait", "gdc_launch_dependents"):
-        scope.set_attr(cuda, name, _already_waited)
+    scope.set_attr(cuda, "gdc_wait", _waited)
+    scope.set_attr(cuda, "gdc_launch_dependents", lambda: None)  # the next launch begins when this one has ended
     for name, read in registers.FUNCTIONS.items():
         scope.set_attr(cuda, name, read)
     _known[:] = scope.taken_back()
@@ -96,10 +96,9 @@ def changes() -> list[Change]:
 _known: list[Change] = []
 
 
-def _already_waited() -> None:
-    """A launch waits for the one before it, or lets the next begin (programmatic dependent launch): here each has ended
-    before the next begins.
-    """
+def _waited() -> None:
+    """A launch waits for the one before it (programmatic dependent launch)."""
+    interpreter.interpreter_builder.access.waited = True
 
 
 def _patch_builtins(owner: Any, scope: "_Scope") -> None:

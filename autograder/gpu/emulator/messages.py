@@ -9,6 +9,7 @@ import numpy as np
 from .address_space import Outside, Region
 from .claims import Lie
 from .findings import Finding, Kind, Place, count, way
+from .footprint import Beside
 from .shadow import Clash
 
 Program = tuple[int, int, int]
@@ -233,6 +234,25 @@ def conflict(
         )
     text = text[0].upper() + text[1:]
     return Finding(kind, text.strip(), kernel, region.name, offset, this, place.line, place.source, place.file)
+
+
+def beside(
+    kernel: str, verb: str, region: Region, offset: int, other: Beside, program: Program, place: Place
+) -> Finding:
+    """An element at which an earlier launch is met that a GPU may run at the same time."""
+    met = f"{other.who} has stored{'' if verb == 'load' else ' or loaded'} there"
+    if other.dependent:
+        why = "this launch (`launch_pdl=True`) may begin before that one ends: call `tl.extra.cuda.gdc_wait()` first"
+    else:
+        why = (
+            "nothing orders their streams, so a GPU may run both at once: have the second wait, as in "
+            "`torch.cuda.current_stream().wait_stream(other)`, or for an event"
+        )
+    element = f"element offset {offset:,} of {region.label}"
+    text = f"`{kernel}` {_VERB[verb]} {element} in program {program}, {place}; {met}, and {why}."
+    return Finding(
+        "unordered-launches", text, kernel, region.name, offset, program, place.line, place.source, place.file
+    )
 
 
 def lanes_differ(

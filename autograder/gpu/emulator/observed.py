@@ -75,7 +75,9 @@ class Observed(Emulator):
         self.observer.launch_begins(launch)
         if len(self._launches) >= _MOST:
             del self._launches[: _MOST // 2], self._firsts[: _MOST // 2]
-        return super().begin(launch)
+        access = super().begin(launch)
+        access.beside = self.observer.beside(launch, range(access.first, self._stamp))
+        return access
 
     def end(self, access: Access) -> None:
         """Ends the launch under way and adds up its traffic."""

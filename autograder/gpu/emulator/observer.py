@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .findings import EmulatorError, Finding, Place
-from .footprint import Footprint, Kept
+from .footprint import Beside, Footprint, Kept
 from .launch import Launch
 
 Fill = Callable[[Place], float]  # what masked-off lanes hold, by the line of the load
@@ -121,6 +121,10 @@ class Observer:
 
     def launch_begins(self, launch: Launch) -> None:
         """A launch begins."""
+
+    def beside(self, launch: Launch, numbers: range) -> list[Beside]:
+        """The earlier launches that nothing orders before this one. numbers: of its programs."""
+        return []
 
     def launch_ended(self, ended: Ended) -> None:
         """A launch has ended, and may be run again. What it keeps of ``ended`` may be large."""

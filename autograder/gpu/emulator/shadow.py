@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .footprint import Beside
 from .order import LATE, Order
 
 _PAGE = 1 << 16
@@ -185,6 +186,25 @@ class Shadow:
         self.writer[at] = number * 4 + 2 * atomic + flag
         self._written_in[at] = order.epoch
         return clash or equal
+
+    def met(self, at: np.ndarray, beside: Beside, stores: bool, atomic: bool) -> np.ndarray:
+        """Where a launch that may run at the same time stored these units, or read what is stored now."""
+        first, end = beside.numbers.start, beside.numbers.stop
+        stamps = self.writer.take(at)
+        met: np.ndarray = (stamps >= 4 * first) & (stamps < 4 * end)
+        if atomic:
+            met &= stamps & 2 == 0
+        if stores:
+            readers = self.reader.take(at)
+            met |= (readers >= first) & (readers < end)
+        return met
+
+    def has(self, beside: Beside) -> bool:
+        """Whether a launch stored anything here, as far as nobody has stored to it since."""
+        if not isinstance(self.writer, np.ndarray):
+            return False
+        stored = (self.writer >= 4 * beside.numbers.start) & (self.writer < 4 * beside.numbers.stop)
+        return bool(stored.any())
 
     def written(self, at: np.ndarray) -> np.ndarray:
         """Whether any program of any launch has stored these units."""

@@ -36,6 +36,11 @@ RULES = {
         "A program stores what another one loads in the same launch",
         "Write to another tensor.",
     ),
+    "unordered-launches": Rule(
+        "fault",
+        "Two launches that a GPU may run at the same time reach one element",
+        "Have the second stream wait for the first, or the dependent launch with `gdc_wait`, before.",
+    ),
     "own-store": Rule(
         "fault",
         "A program loads what its other lanes have stored",

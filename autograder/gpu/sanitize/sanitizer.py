@@ -2,12 +2,14 @@
 
 import re
 import types
+from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import torch
 
 from ..emulator.findings import OF_MEMORY, EmulatorError, Finding, here
+from ..emulator.footprint import Beside
 from ..emulator.launch import Launch
 from ..emulator.observer import Call, Ended, Observer
 from .generated import Line, by_helion, by_inductor
@@ -19,6 +21,27 @@ from .rules import RULES
 
 Judges = Callable[[types.FunctionType, list[Any]], bool]
 _Key = tuple[str | int, ...]  # what makes two findings the same one: kind, kernel, file, line and tensor
+
+
+_MOST_EARLIER = 256  # launches that are held against a later one
+
+
+class _Earlier(NamedTuple):
+    """A launch: its stream and number there, the numbers of its programs, and how it is named."""
+
+    at: tuple[int, int]
+    numbers: range
+    who: str
+
+
+class Streams(Protocol):
+    """The streams on which kernels are launched (`cuda.streams`)."""
+
+    def launched(self) -> tuple[int, int]:
+        """Counts a launch on the current stream; returns the stream's number, and its own there."""
+
+    def comes_before(self, stream: int, number: int) -> bool:
+        """Whether a launch comes before what the current stream does next."""
 
 
 class LaunchForms(Protocol):
@@ -56,6 +79,7 @@ class Sanitizer(Observer):
     reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
     # Raises RuntimeError where a GPU may not be waited for; None: it may always. Called with what waits.
     waits: Callable[[str], None] | None = None
+    streams: Streams | None = None  # None: all launches are on one
     # Lines of the program (file, number, text) that a generated kernel computes, by its name.
     origins: Mapping[str, list[Line]] = {}
 
@@ -76,6 +100,8 @@ class Sanitizer(Observer):
         self._judging = True  # whether the launch under way is judged
         self._judged: dict[str, bool] = {}  # whether a kernel of this name is
         self._forms = forms
+        self.computed = False  # whether PyTorch has computed since the last launch
+        self._earlier: deque[_Earlier] = deque(maxlen=_MOST_EARLIER)
         self._masked_loads = MaskedLoads(self.say, self._untried)
         self._left_state = LeftState(self.say)
 
@@ -192,6 +218,22 @@ class Sanitizer(Observer):
         judged = self._judged.get(launch.name, True)
         about = {"kernel": launch.name, "grid": list(launch.grid), "number": self._number, "judged": judged}
         self.emit({"launch": about})
+
+    def beside(self, launch: Launch, numbers: range) -> list[Beside]:
+        """The launches of other streams that the current one has not waited for; of a dependent launch the one before
+        it on its own, too.
+        """
+        earlier: list[Beside] = []
+        stream, count = 0, self._number
+        if streams := self.streams:
+            stream, count = streams.launched()
+            earlier = [Beside(one.numbers, one.who) for one in self._earlier if not streams.comes_before(*one.at)]
+        if dict(launch.options).get("launch_pdl"):
+            before = [one for one in self._earlier if one.at == (stream, count - 1) and not self.computed]
+            earlier += [Beside(one.numbers, one.who, dependent=True) for one in before]
+        self.computed = False
+        self._earlier.append(_Earlier((stream, count), numbers, f"`{launch.name}`, launched in {here()},"))
+        return earlier
 
     def forgotten(self, address: int) -> None:
         """Drops what is known of a storage that is gone, or new."""

@@ -51,10 +51,11 @@ class UninitialisedMemory(TorchDispatchMode):
             for tensor in sources:
                 say_unwritten(self.sanitizer, emulator, "computes with", name, tensor)
         result = func(*args, **kwargs)
+        in_place = schema(func).is_mutable
+        self.sanitizer.computed |= in_place or name in COMPUTE or name in _COPY
         if sources and name in _COPY:
-            in_place = schema(func).is_mutable
             self._copied(args[0] if in_place else result, next(_tensors(args[1:] if in_place else args), None))
-        if schema(func).is_mutable and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
+        if in_place and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
             if args[0].element_size() == _ONE_BYTE:
                 emulator.mark_initialised(_address(args[0]))
         return result

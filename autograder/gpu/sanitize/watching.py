@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
-from ..cuda import graphs, reachable, shimmed
+from ..cuda import graphs, reachable, shimmed, streams
 from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError, Observed
 from .changed import Changed
@@ -57,6 +57,7 @@ def watched(
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
             sanitizer.reachable, sanitizer.waits, sanitizer.origins = reachable, graphs.forbid, simulated.origins
+            sanitizer.streams = streams
             watch = Watch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
         elif torch.cuda.is_available():
             stack.enter_context(patch.object(torch, "compile", _uncompiled(sanitizer.refuse)))
