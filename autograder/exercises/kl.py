@@ -244,6 +244,7 @@ FORMULA = WildBug(
     function=wild.kl_formula,
     seen_by="near r = 0",
     story="Next to 1, e^r keeps of r what float32 has room for. At r = 1e-4 not one digit of r²/2 is left.",
+    variants=(wild.kl_formula_reordered,),
 )
 FORMULA_GRADIENT = CommonMistake(
     who="e^r - 1, which is what autograd makes of e^r - r - 1,",

@@ -21,7 +21,6 @@ from .form import Form, as_asked
 from .in_place import as_given, between_elements, relisted
 from .records.record import WildBug
 from .relation import relation
-from .results.aim import Aim
 from .results.case_result import CaseResult, Failure, Status
 from .results.causes import ROUNDING, VALUES
 from .results.distance import used
@@ -137,8 +136,8 @@ class _Called:
         more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble) else self._hint)
         aim = exercise.aim(case, args)
         more |= {"convention": case.convention, "aim": aim}
-        if aim is Aim.POINT and status in ("fail", "error"):
-            more["shipped"] = _as_shipped(self.trial, more.get("near", 1.0))
+        if status in ("fail", "error"):
+            more["shipped"] = _as_shipped(self.trial, more.get("near", 1.0), more.get("margin", 0.0))
         more["word"] = self.trial.word
         more["half"] = any(t.dtype in HALVES for t in tensors_of(args))
         more.setdefault("form", self.form.code if self.form else "")
@@ -328,23 +327,30 @@ class _Called:
         return self.judged("pass", message, **far, curve=curve)
 
 
-def _as_shipped(trial: Trial, share: float) -> bool:
+def _as_shipped(trial: Trial, share: float, margin: float) -> bool:
     """Whether no more of the outputs are right within 1 % (``share``) than those of a bug that shipped and that the
-    case is there for.
+    case is there for; or, where all are, whether they take as much of the tolerance (``margin``), within a factor of 2.
     """
-    shown = (bug for bug in trial.exercise.wild if isinstance(bug, WildBug) and bug.seen_by == trial.case.name)
-    return any(share <= _right_of(bug, trial) for bug in shown)
+    for bug in trial.exercise.wild:
+        if isinstance(bug, WildBug) and bug.seen_by == trial.case.name:
+            theirs, most = _distance_of(bug, trial)
+            if share < theirs or share == theirs and (share < 1 or 2 * margin >= most):
+                return True
+    return False
 
 
-def _right_of(bug: WildBug, trial: Trial) -> float:
-    """The share of the bug's outputs that are right within 1 %; 0 where it raises, or should."""
+def _distance_of(bug: WildBug, trial: Trial) -> tuple[float, float]:
+    """The share of the bug's outputs that are right within 1 %, and of the tolerance that they take; 0 and infinity
+    where it raises, or should.
+    """
     if trial.expected is None:
-        return 0.0
+        return 0.0, math.inf
     try:
         outputs, *_ = wild_outputs(trial.exercise, bug, trial.args)
     except Exception:
-        return 0.0
-    return near(trial.expected, as_asked(trial.expected, outputs)[0])
+        return 0.0, math.inf
+    outputs, _form = as_asked(trial.expected, outputs)
+    return near(trial.expected, outputs), max(c.used for c in compare_all(trial.expected, outputs, trial.named))
 
 
 def _plain(args: Args) -> bool:

@@ -6,7 +6,7 @@ import torch
 
 from ..runner import Args, map_tensors
 from .closeness import Wrong
-from .records.record import Bug, Exercise
+from .records.record import Bug, Exercise, WildBug
 from .ulp import PRECISION, ulp_error, ulp_size
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
@@ -102,11 +102,16 @@ def _gross(one: Wrong, error: torch.Tensor) -> torch.Tensor:
 
 
 def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.Tensor, ...]]:
-    """What the bug computes from these arguments: in their dtype, and in float32 rounded at the end."""
+    """What the bug computes from these arguments, in each of its forms: in their dtype, and in float32 rounded at the
+    end.
+    """
     wide = map_tensors(lambda a: a.float() if a.is_floating_point() else a, args)
-    function = exercise.contract.with_gradient(bug.function)
-    as_shipped, in_single = (exercise.contract.results_of(function, given) for given in (args, wide))
-    return [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
+    found: list[tuple[torch.Tensor, ...]] = []
+    for form in (bug.function, *(bug.variants if isinstance(bug, WildBug) else ())):
+        function = exercise.contract.with_gradient(form)
+        as_shipped, in_single = (exercise.contract.results_of(function, given) for given in (args, wide))
+        found += [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
+    return found
 
 
 def _shared(exercise: Exercise, bug: Bug, failing: Failing) -> _Shared | None:

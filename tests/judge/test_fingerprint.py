@@ -206,3 +206,11 @@ def test_a_bug_is_named_by_four_numbers_or_as_many_digits_as_chance_does_not_giv
     )
     given = off * (1 + 2.0 ** (digits - 24) * bool(digits))
     assert (judge(record, Unwatched(lambda x: given), Settings("torch")).fingerprint is not None) is named
+
+
+def test_a_formula_in_another_order_of_its_operations_is_the_same_bug():
+    def reordered(logp, ref):
+        r = ref.float() - logp.float()
+        return (torch.exp(r) - 1 - r).to(logp.dtype)
+
+    assert "trl" in (check("kl_forward", reordered, backend="torch").fingerprint or "")

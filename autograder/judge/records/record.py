@@ -126,6 +126,8 @@ class Case:
 class WildBug:
     """A bug as a library shipped it: who, where it is documented, the function bug for bug, and the case made to see
     it. An answer that repeats it earns at most half of the points.
+
+    variants: the same formula in another order of operations, which rounds otherwise.
     """
 
     who: str
@@ -133,6 +135,7 @@ class WildBug:
     function: Callable[..., Any]
     seen_by: str
     story: str
+    variants: tuple[Callable[..., Any], ...] = ()
 
     @property
     def named(self) -> str:

@@ -70,8 +70,8 @@ class CaseResult:
         the names of the outputs in which an element is wrong, a list's once, and those that are left as they came in
         together. right: how many others there are. word: the word among the arguments, by which one function of
         several is asked for; or "".
-    shipped: whether it fails, is of the point, and there for a bug that shipped, which is no nearer. half: whether it
-        has inputs in half precision.
+    shipped: whether it fails, and is there for a bug that shipped, which is no nearer. half: whether it has inputs in
+        half precision.
     suspect: of a witness, the function in which the bug is that its input is to show; "" in any other case.
     repeat: lines of Python that call the answer with the same arguments, where there is such a way.
     worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an

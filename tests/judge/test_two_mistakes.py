@@ -1,0 +1,52 @@
+"""An answer with two mistakes, of which one is mended: its points do not fall."""
+
+import itertools
+
+import pytest
+from broken import Mutant, mutants
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.settings import Settings
+from wrong_answers import Wrong
+
+
+def judged(exercise: str, backend: str, *mistakes: Mutant):
+    """The report on our answer with these mistakes; None where they change the same place."""
+    wrong = Wrong("", exercise, backend, 0, patches=tuple((one.old, one.new) for one in mistakes))
+    try:
+        return check_answer(wrong.answer, Settings(backend, compiler=False))
+    except AssertionError:  # one has taken the place of the other
+        return None
+
+
+def is_better(one, other) -> bool:
+    """Whether each case of a report comes out no worse than in the other: one mistake may hide another."""
+    pairs = zip(one.cases, other.cases, strict=True) if len(one.cases) == len(other.cases) else ()
+    known = [(a, b) for a, b in pairs if not a.bonus]
+    return bool(known) and all(
+        a.status == "pass" or (a.status == b.status and a.flaw == b.flaw and a.near >= b.near) for a, b in known
+    )
+
+
+def assert_no_less(mended, both) -> None:
+    assert mended.score >= both.score - 1e-9 or not is_better(mended, both), (mended, both)
+
+
+def test_a_bug_that_shipped_gets_no_less_than_the_same_beside_another():
+    """With the other it has no name."""
+    mistakes = {one.why: one for one in mutants()["token_mean", "torch"]}
+    shipped, other = mistakes["ignores num_items"], mistakes["hides NaN"]
+    mended, both = judged("token_mean", "torch", shipped), judged("token_mean", "torch", shipped, other)
+    assert is_better(mended, both)
+    assert (bool(mended.source), bool(both.source)) == (True, False)
+    assert_no_less(mended, both)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("exercise", "backend"), mutants())
+def test_of_two_mistakes_one_mended_takes_nothing_off(exercise, backend):
+    rows = mutants()[exercise, backend]
+    alone = {one.why: judged(exercise, backend, one) for one in rows}
+    for pair in itertools.combinations(rows, 2):
+        both = judged(exercise, backend, *pair)
+        for one in pair if both is not None else ():
+            assert_no_less(alone[one.why], both)
