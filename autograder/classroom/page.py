@@ -75,7 +75,7 @@ def similar_page(assignment: str, found: Sequence[Group]) -> str:
         students, like = _counted(len(group.counts), "student"), "like the published ones" * group.published
         title = f"{students}, {len(group.alike)} of {_counted(group.of, 'answer')} {like}".rstrip()
         who = ", ".join(f"{student} ({count})" for student, count in group.counts)
-        shown += [f"<h3>{title}</h3><p>{escape(who)}</p>", *map(_beside, group.alike)]
+        shown += [f"<h2>{title}</h2><p>{escape(who)}</p>", *map(_beside, group.alike)]
     return as_page(f"{assignment}: similar answers", shown)
 
 
@@ -112,7 +112,7 @@ def as_page(title: str, parts: Iterable[str], style: str = "") -> str:
     allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     policy = f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'
     head = f"<head>{head}{policy}<style>{STYLE}{style}</style></head>"
-    return f'<!doctype html><html lang="en">{head}<body>{"".join(parts)}</body></html>\n'
+    return f'<!doctype html><html lang="en">{head}<body><main>{"".join(parts)}</main></body></html>\n'
 
 
 def _section(title: str, content: str) -> str:
@@ -209,8 +209,8 @@ def _counted(count: int, what: str) -> str:
 
 
 def _wide(content: str) -> str:
-    """What a narrow window scrolls, and not the page."""
-    return f'<div class="wide">{content}</div>' if content else ""
+    """What a narrow window scrolls, and not the page: by the keyboard, too."""
+    return f'<div class="wide" tabindex="0">{content}</div>' if content else ""
 
 
 def _score(score: float | None, most: float, status: str) -> str:

@@ -50,7 +50,7 @@ def _questions(notebook: NotebookNode) -> Iterator[tuple[Question, str]]:
     asked = ""
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "markdown" and not is_question(cell) and not is_added(cell):
-            asked = cell.source
+            asked = cell.source[cell.source.rfind("\n## ") + 1 :]
         if not is_question(cell):
             continue
         below, guide = [], ""

@@ -70,7 +70,8 @@ class Done:
             parts.append(f"<h2>{escape(chapter.title)}</h2>{_table([row(*one) for one in passed])}")
         title = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>Graded Kernels</title>"
         body = "".join([*parts, f"<p class='quiet'>{escape(NOTE)}</p>"])
-        return f"<!doctype html><html lang='en'><head>{title}<style>{STYLE}</style></head><body>{body}</body></html>\n"
+        head = f"<head>{title}<style>{STYLE}</style></head>"
+        return f"<!doctype html><html lang='en'>{head}<body><main>{body}</main></body></html>\n"
 
     def markdown(self) -> str:
         """The same as Markdown."""
@@ -142,7 +143,7 @@ def _compiled(report: Report) -> tuple[str, str]:
 def _table(rows: list[tuple[str, ...]]) -> str:
     head = "".join(f"<th scope='col'>{escape(cell)}</th>" for cell in HEAD)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in rows)
-    return f"<div class='wide'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    return f"<div class='wide' tabindex='0'><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
 def _line(cells: Iterable[str]) -> str:

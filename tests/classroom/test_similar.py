@@ -121,7 +121,8 @@ def test_students_are_one_group_however_many_of_their_answers_are_similar():
     assert (group.counts, group.of) == ((("ada", 2), ("leo", 2)), 3)
     assert [alike.answer for alike in group.alike] == ["silu_backward-torch", "silu_backward-triton"]
     page = similar_page("01_silu", [group])
-    assert page.count("<h3>") == 1
+    assert page.count("<h2>") == 1
+    assert page.count("<main>") == 1
     assert "2 students, 2 of 3 answers" in page
     assert "silu_backward-triton: ada, leo" in page
 
