@@ -21,9 +21,9 @@ import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.closeness import compare, expect
 from graded_kernels.autograder.judge.records.record import Case, Exercise
-from graded_kernels.autograder.runner.call.contract import tensors_of
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.course.regions import BACKENDS, find_regions
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -112,7 +112,7 @@ def distance(record: Exercise, case: Case, args: tuple, runner: InProcess) -> Di
 
 def kind(record: Exercise, args: tuple) -> str:
     """The narrowest dtype of the inputs, or of the outputs where no input has one; "" for integers alone."""
-    inputs = {a.dtype for a in tensors_of(args)}
+    inputs = {a.dtype for a in Tree(args).tensors}
     dtypes = inputs if inputs & set(FORMATS) else set(record.dtypes(args))
     return next((text_of(d) for d in FORMATS if d in dtypes), "")
 

@@ -39,8 +39,8 @@ from graded_kernels.autograder.judge.records.record import Case, Exercise  # noq
 from graded_kernels.autograder.judge.settings import Settings  # noqa: E402
 from graded_kernels.autograder.judge.trial import Options, Trial, arguments  # noqa: E402
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, load  # noqa: E402
-from graded_kernels.autograder.runner.call.contract import Args  # noqa: E402
 from graded_kernels.autograder.runner.call.runner import InProcess  # noqa: E402
+from graded_kernels.autograder.runner.call.tree import Args  # noqa: E402
 from graded_kernels.autograder.runner.sandbox import Worker  # noqa: E402
 from mutants_page import Row, page, read  # noqa: E402
 from mutation import Mutant, mutants  # noqa: E402

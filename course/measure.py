@@ -12,8 +12,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ..autograder.gpu.compiler import Target
 from ..autograder.gpu.compiler.launches import plain_launches
 from ..autograder.gpu.interpret import simulation
-from ..autograder.runner.call.contract import Args
 from ..autograder.runner.call.peak_memory import Peak
+from ..autograder.runner.call.tree import Args
 from ..autograder.runner.sandbox import Compiler
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import torch
 from ..autograder import EXERCISES, check
 from ..autograder.judge.records.record import Witness
 from ..autograder.judge.witness import complaint_about
-from ..autograder.runner.call.contract import map_tensors
-from ..autograder.runner.call.huge_strides import duplicate
+from ..autograder.runner.call.tree import Tree
 
 WITNESSES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")
 
@@ -45,7 +44,7 @@ def call(block: str, *args: Any) -> tuple[torch.Tensor, torch.Tensor]:
         raise ValueError(f"there is no suspect {block!r}; there are {', '.join(everyone)}")
     if message := complaint_about(everyone[block], args):
         raise ValueError(message)
-    return everyone[block].exercise.exact(args)[0], everyone[block].bug.function(*map_tensors(duplicate, args))
+    return everyone[block].exercise.exact(args)[0], everyone[block].bug.function(*Tree(args).copied())
 
 
 def line_up(witness: str, function: Callable[[str], Any]) -> None:

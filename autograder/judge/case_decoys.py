@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from ..runner import Args, Decoy, any_numbers, bits, changed, map_tensors, tensors_of
+from ..runner import Args, Decoy, Tree
 from .records.record import Case
 
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same
@@ -24,12 +24,14 @@ def decoys(case: Case, args: Args, seed: int) -> Callable[[], Decoy]:
     def draw() -> Decoy:
         drawn = case.inputs(chance)
         if _layout(drawn) != _layout(args):
-            return any_numbers(args)
-        tensors = tensors_of(drawn)
-        fixed = [_same(a, given) for a, given in zip(tensors, tensors_of(args), strict=True)]
+            return Decoy.any_numbers(args)
+        tensors = Tree(drawn).tensors
+        fixed = [Tree((a,)).same_bits((given,)) for a, given in zip(tensors, Tree(args).tensors, strict=True)]
         if all(fixed) or _elementwise(tensors):
-            same = iter(fixed)
-            drawn = map_tensors(lambda a: _shrunk(a, chance) if next(same) else a, drawn)
+            shrunk = [same and a.is_floating_point() for a, same in zip(tensors, fixed, strict=True)]
+            drawn = Tree(drawn).changed(
+                lambda x: x.double() * (1 - SHRUNK * torch.rand(x.shape, generator=chance)), shrunk
+            )
         return Decoy(drawn, case.raises is None)
 
     return draw
@@ -37,19 +39,9 @@ def decoys(case: Case, args: Args, seed: int) -> Callable[[], Decoy]:
 
 def _layout(args: Args) -> str:
     """All that two calls must have in common to be recorded as one: of a tensor its layout, of the rest the value."""
-    return repr(map_tensors(lambda a: (a.dtype, a.shape, a.stride()), args))
-
-
-def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return bool(bits(one).equal(bits(other)))
+    return repr(Tree(args).map(lambda a: (a.dtype, a.shape, a.stride())))
 
 
 def _elementwise(tensors: list[torch.Tensor]) -> bool:
     """Whether every element of a tensor meets one of each other tensor, and so none is computed from many."""
     return len({a.shape for a in tensors}) == 1
-
-
-def _shrunk(tensor: torch.Tensor, chance: torch.Generator) -> torch.Tensor:
-    if not tensor.is_floating_point():
-        return tensor
-    return changed(tensor, lambda x: x.double() * (1 - SHRUNK * torch.rand(x.shape, generator=chance)))

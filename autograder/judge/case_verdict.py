@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ..gpu import Finding
-from ..runner import Args, Examined, Outcome, Trouble, any_empty, tensors_of
+from ..runner import Args, Examined, Outcome, Tree, Trouble
 from ..words import Quality
 from . import masked_lanes
 from .closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
@@ -139,7 +139,7 @@ class _Called:
         if status in ("fail", "error"):
             more["shipped"] = _as_shipped(self.trial, more.get("near", 1.0), more.get("margin", 0.0))
         more["word"] = self.trial.word
-        more["half"] = any(t.dtype in HALVES for t in tensors_of(args))
+        more["half"] = any(t.dtype in HALVES for t in Tree(args).tensors)
         more.setdefault("form", self.form.code if self.form else "")
         if status in ("fail", "error"):
             more.setdefault("flaw", self.trial.flaw)
@@ -357,9 +357,9 @@ def _plain(args: Args) -> bool:
     """Whether no tensor is empty, lies in memory in another order than its own, or holds a negative integer, which is
     no index.
     """
-    tensors = tensors_of(args)
+    tensors = Tree(args).tensors
     negative = any(bool((t < 0).any()) for t in tensors if not t.is_floating_point() and t.dtype != torch.bool)
-    return not negative and not any_empty(args) and all(t.is_contiguous() for t in tensors)
+    return not negative and not Tree(args).any_empty and all(t.is_contiguous() for t in tensors)
 
 
 def _distance(compared: list[Comparison]) -> Fields:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..runner import Args, Layouts, dtype_name, tensors_of
+from ..runner import Args, Layouts, Tree, dtype_name
 from .records.record import Case, Exercise
 from .results.case_result import Failure
 from .ulp import ulp_error, ulp_size
@@ -69,7 +69,7 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
         allowed.append(ulp.expand(value.shape).clone())
     if unwritten := exercise.unwritten(args):
         allowed = [a.masked_fill(left, math.inf) for a, left in zip(allowed, unwritten, strict=True)]
-    tensors = [a for a in tensors_of(args) if a.is_floating_point()]
+    tensors = [a for a in Tree(args).tensors if a.is_floating_point()]
     infinite = torch.tensor(False)
     if tensors and all(t.shape == values[0].shape for t in tensors):
         infinite = torch.stack([t.isinf() for t in tensors]).any(0)

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ..gpu import KernelLaunch, Target, advice
-from ..runner import Args, Call, Compiles, Layouts, Runner, any_empty, tensors_of
+from ..runner import Args, Call, Compiles, Layouts, Runner, Tree
 from ..words import Quality
 from .case_verdict import Judged
 from .closeness import Expected, expect, unlike
@@ -251,8 +251,8 @@ def _compiled(status: Status, reason: str, hint: str, kind: Quality, aim: Aim = 
 
 def _bytes(tensors: Args) -> int:
     """The bytes of contiguous tensors: each element counts once, however many programs use it."""
-    return sum(t.numel() * t.element_size() for t in tensors_of(tensors))
+    return sum(t.numel() * t.element_size() for t in Tree(tensors).tensors)
 
 
 def _contiguous(args: Args) -> bool:
-    return all(a.is_contiguous() for a in tensors_of(args)) and not any_empty(args)
+    return all(a.is_contiguous() for a in Tree(args).tensors) and not Tree(args).any_empty

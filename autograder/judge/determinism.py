@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from ..runner import Args, Decoy, Examined, Outcome, Trouble, bits
+from ..runner import Args, Decoy, Examined, Outcome, Tree, Trouble
 from ..words import Quality
 from . import masked_lanes
 from .closeness import Comparison, Expected, compare, compare_all, expect, near
@@ -127,10 +127,10 @@ def _same(one: Outcome, other: Outcome, expected: Expected) -> bool:
     """Whether two calls gave the same bits: NaN compares like any other pattern, and what may hold anything is left
     out.
     """
-    free = [torch.tensor(False)] * len(one.outputs)
-    if expected.unwritten:
-        free = [mask.reshape(a.shape) for mask, a in zip(expected.unwritten, one.outputs, strict=True)]
-    rows = zip(one.outputs, other.outputs, free, strict=True)
-    return all(
-        a.shape == b.shape and a.dtype == b.dtype and bool(((bits(a) == bits(b)) | any_).all()) for a, b, any_ in rows
-    )
+    first, second = one.outputs, other.outputs
+    if expected.unwritten and [a.shape for a in first] == [b.shape for b in second]:
+        free = [mask.reshape(a.shape) for mask, a in zip(expected.unwritten, first, strict=True)]
+        first, second = (
+            tuple(a.masked_fill(left, 0) for a, left in zip(outputs, free, strict=True)) for outputs in (first, second)
+        )
+    return Tree(first).same_bits(second)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ..runner import Args, map_tensors
+from ..runner import Args, Tree
 from .closeness import Wrong
 from .records.record import Bug, Exercise, WildBug
 from .ulp import PRECISION, ulp_error, ulp_size
@@ -105,7 +105,7 @@ def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.T
     """What the bug computes from these arguments, in each of its forms: in their dtype, and in float32 rounded at the
     end.
     """
-    wide = map_tensors(lambda a: a.float() if a.is_floating_point() else a, args)
+    wide = Tree(args).map(lambda a: a.float() if a.is_floating_point() else a)
     found: list[tuple[torch.Tensor, ...]] = []
     for form in (bug.function, *(bug.variants if isinstance(bug, WildBug) else ())):
         function = exercise.contract.with_gradient(form)

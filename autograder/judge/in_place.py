@@ -4,7 +4,7 @@ from collections.abc import Container
 
 import torch
 
-from ..runner import Outcome, bits
+from ..runner import Outcome, Tree
 from .closeness import Comparison
 
 
@@ -26,6 +26,7 @@ def relisted(outcome: Outcome) -> str:
 
 def as_given(given: torch.Tensor, output: torch.Tensor, comparison: Comparison) -> str:
     """A sentence on the wrong elements of a parameter where they are what came in, bit for bit; "" where not."""
-    if comparison.wrong is None or not bits(output)[comparison.wrong].equal(bits(given)[comparison.wrong]):
+    wrong = comparison.wrong
+    if wrong is None or not Tree((output[wrong],)).same_bits((given[wrong],)):
         return ""
     return "They are as they came in: write to every element of the tensor that is given, not to a copy of it."

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from ..runner import Args, named_tensors, tensors_of
+from ..runner import Args, Tree
 from .changed_inputs import changed
 from .closeness import Comparison, Expected, expect
 from .factor import spelled
@@ -125,7 +125,7 @@ def _terms_off(call: Call) -> Iterator[_Output]:
     """The wrong outputs; then each less an input that may be its last term, such as ``y - bias``."""
     yield from call.wrong
     for one in call.wrong:
-        for name, value in named_tensors(call.exercise.parameters, call.args).items():
+        for name, value in Tree(call.args).named(call.exercise.parameters).items():
             if one.exact.dim() == 2 and value.is_floating_point() and value.shape == one.exact.shape[1:]:
                 last = value.double()
                 yield replace(one, name=f"{one.name} - {name}", actual=one.actual - last, exact=one.exact - last)
@@ -156,7 +156,7 @@ def _copied(call: Call) -> str:
             return f"{names[0]} and {names[1]} are exchanged."
         return f"{names[0]} has the values that {names[1]} should have."
     for one in call.wrong:
-        for name, value in named_tensors(call.exercise.parameters, call.args).items():
+        for name, value in Tree(call.args).named(call.exercise.parameters).items():
             if value.shape == one.exact.shape and one.is_guessed((value.double(), one.near)):
                 return f"{one.name} has the values of the input {name}."
     return ""
@@ -254,7 +254,7 @@ def _repeated(values: torch.Tensor, dim: int, at: int) -> torch.Tensor:
 
 def _changed(call: Call) -> str:
     """What is right for other arguments."""
-    if sum(t.numel() for t in tensors_of(call.args)) > LARGEST:
+    if sum(t.numel() for t in Tree(call.args).tensors) > LARGEST:
         return ""
     some: list[str] = []
     for words, args in changed(inspect.signature(call.exercise.oracle).parameters, tuple(call.named.values())):

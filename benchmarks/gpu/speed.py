@@ -4,7 +4,7 @@ import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.closeness import compare, expect
 from graded_kernels.autograder.judge.records.record import Case, Exercise
-from graded_kernels.autograder.runner.call.contract import as_tuple, map_tensors
+from graded_kernels.autograder.runner.call.tree import Tree
 
 from .operations import OPERATIONS, Operation, Size
 from .peers import Peer, peers
@@ -52,10 +52,10 @@ def tolerance_taken(operation: Operation, dtype: torch.dtype, peer: Peer) -> dic
     assert isinstance(record, Exercise)
     try:
         args = operation.arguments(dtype, *small(operation.sizes[0]))
-        there = map_tensors(torch.Tensor.cpu, map_tensors(torch.clone, args))
+        there = Tree(Tree(args).map(torch.clone)).map(torch.Tensor.cpu)
         returned = peer(args)()
         written = [record.named(args)[name] for name in record.contract.written(args)]
-        outputs = map_tensors(torch.Tensor.cpu, (*(as_tuple(returned) if record.outputs else ()), *written))
+        outputs = Tree((*(Tree.of(returned).args if record.outputs else ()), *written)).map(torch.Tensor.cpu)
     except Exception as error:
         return {"taken": None, "wrong": words(error)}
     expected = expect(record, Case("as timed", lambda generator: there, ""), there)

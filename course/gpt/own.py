@@ -17,7 +17,7 @@ import torch
 
 from ...autograder.classroom.nbgrader.rebuild import DEMONSTRATION
 from ...autograder.runner.call.answer import AnswerError, Cell, is_stub, run
-from ...autograder.runner.call.contract import Args, as_tuple
+from ...autograder.runner.call.tree import Args, Tree
 from .block import COURSE, EPS, Ops
 
 Function = Callable[..., Any]
@@ -40,7 +40,7 @@ class Joined(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, pair: Pair, *args: Any) -> Any:
         """The value."""
-        results = as_tuple(pair.forward(*args))
+        results = Tree.of(pair.forward(*args)).args
         kept = pair.kept(args, results)
         tensors = [one for one in kept if isinstance(one, torch.Tensor)]
         ctx.save_for_backward(*tensors)
@@ -50,7 +50,7 @@ class Joined(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: Any) -> Any:
         """A gradient for each of the first arguments, None for the others."""
-        found = as_tuple(ctx.pair.backward(dy.contiguous(), *ctx.saved_tensors, *ctx.rest))
+        found = Tree.of(ctx.pair.backward(dy.contiguous(), *ctx.saved_tensors, *ctx.rest)).args
         return None, *found, *[None] * (ctx.count - len(found))
 
 

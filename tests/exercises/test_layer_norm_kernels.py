@@ -11,7 +11,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.compiler import launch_of
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.judge.ulp import ulp_size
-from graded_kernels.autograder.runner.call.contract import as_tuple
+from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.kernels.layer_norm import layer_norm
 from graded_kernels.kernels.rms_norm import rms_norm
 from library import random
@@ -34,7 +34,7 @@ def outputs(op: str, x: torch.Tensor, shuffle: int | None = None) -> list[torch.
     tensors = parameters(count, x.shape[1], x.dtype)
     with Emulator(shuffle=shuffle) as emulator:
         y, *statistics = forward(x, *tensors)
-        gradients = as_tuple(backward(random(*x.shape, dtype=x.dtype, seed=5), x, tensors[0], *statistics))
+        gradients = Tree.of(backward(random(*x.shape, dtype=x.dtype, seed=5), x, tensors[0], *statistics)).args
     assert emulator.findings == ()
     return [y, *statistics, *gradients]
 

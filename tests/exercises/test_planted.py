@@ -14,8 +14,8 @@ from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.verdicts.job import Job
 from graded_kernels.autograder.judge.verdicts.make import make
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
-from graded_kernels.autograder.runner.call.contract import as_tuple
 from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.autograder.runner.sandbox import Limits
 
 BF16 = torch.bfloat16
@@ -129,7 +129,7 @@ def test_ordinary_input_convicts_nobody(block, seed):
 def test_right_code_is_not_convicted(block):
     """The contract in float32, and rounded once: on ordinary input and on what convicts the planted one."""
     name, one = SUSPECTS[block]
-    ours = as_tuple(load(answer(name, "torch"))(block))
+    ours = Tree.of(load(answer(name, "torch"))(block)).args
     right = RIGHT[block]
     for args in (ours, OTHERS[block], *(ORDINARY[block](seed) for seed in range(4))):
         record = dataclasses.replace(one, bug=dataclasses.replace(one.bug, function=rounded(right, one, args)))
@@ -210,7 +210,7 @@ def test_bad_input_gets_a_sentence(block, args, says):
 @pytest.mark.parametrize("block", SUSPECTS)
 def test_input_without_elements_gets_a_sentence(block):
     name, _ = SUSPECTS[block]
-    ours = as_tuple(load(answer(name, "torch"))(block))
+    ours = Tree.of(load(answer(name, "torch"))(block)).args
     empty = tuple(a[:0] if isinstance(a, torch.Tensor) else a for a in ours)
     assert statuses(block, empty) == ("fail", "not-run", "not-run")
 
@@ -218,7 +218,7 @@ def test_input_without_elements_gets_a_sentence(block):
 @pytest.mark.parametrize("block", SUSPECTS)
 def test_too_many_or_too_few_arguments_get_a_sentence(block):
     _, one = SUSPECTS[block]
-    args = as_tuple(load(answer(SUSPECTS[block][0], "torch"))(block))
+    args = Tree.of(load(answer(SUSPECTS[block][0], "torch"))(block)).args
     for wrong in ((*args, *args, *args), args[: one.fewest - 1]):
         assert statuses(block, wrong)[0] in ("fail", "error")
         assert statuses(block, wrong)[1:] == ("not-run", "not-run")

@@ -10,8 +10,7 @@ from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Emulator
 from graded_kernels.autograder.judge.trial import arguments
-from graded_kernels.autograder.runner.call.contract import map_tensors
-from graded_kernels.autograder.runner.call.huge_strides import duplicate
+from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.course import gpt
 from graded_kernels.kernels import adamw, gradient_norm
 from graded_kernels.solutions import adamw as in_pytorch
@@ -73,7 +72,7 @@ def test_weights_of_any_strides_are_written():
 
 def test_weights_of_float64_have_a_state_of_float64():
     args = [t.double() for t in drawn()]
-    right = STEP.oracle(*map_tensors(torch.clone, tuple(args)), 5)
+    right = STEP.oracle(*Tree(tuple(args)).map(torch.clone), 5)
     kernels.adamw_step(*args, 5)
     torch.testing.assert_close((args[0], *args[2:]), right, rtol=1e-14, atol=1e-14)
 
@@ -124,7 +123,7 @@ def test_a_step_names_what_does_not_fit_and_writes_nothing(changed, says):
 @pytest.mark.parametrize("by_triton", [False, True])
 def test_clipping_on_either_device(number, by_triton, monkeypatch):
     """The norm before, and gradients whose norm is the limit afterwards, where it was above."""
-    (given,) = map_tensors(duplicate, arguments(NORM.cases[number], number, seed=0))
+    (given,) = Tree(arguments(NORM.cases[number], number, seed=0)).copied()
     grads = [g.clone() for g in given]  # elements in one place cannot be written
     monkeypatch.setattr(sys.modules[kernels.clip_by_global_norm.__module__], "use_triton", lambda x: by_triton)
     right = NORM.oracle([g.double() for g in grads])

@@ -13,10 +13,10 @@ from graded_kernels.autograder.judge.records.record import Case, Witness
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
-from graded_kernels.autograder.runner.call.contract import parts_of, tensors_of
+from graded_kernels.autograder.runner.call.elements import bits
 from graded_kernels.autograder.runner.call.examination import Call, Examined
 from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.sandbox.wire import buffers
+from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.kernels.wild import cross_entropy, silu
 
 SEED = 12345
@@ -24,13 +24,13 @@ RECORDS = [record for record in EXERCISES.values() if not isinstance(record, Wit
 
 
 def alike(one: tuple, other: tuple) -> bool:
-    pairs = zip(tensors_of(one), tensors_of(other), strict=True)
-    return all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
+    pairs = zip(Tree(one).tensors, Tree(other).tensors, strict=True)
+    return all(bits(a).equal(bits(b)) for a, b in pairs)
 
 
 def has_numbers(args: tuple) -> bool:
     """Where there are no others than zeros and infinities, the kind of number is all there is, and stays."""
-    return any((t.isfinite() & (t != 0)).any() for t in tensors_of(args) if t.is_floating_point())
+    return any((t.isfinite() & (t != 0)).any() for t in Tree(args).tensors if t.is_floating_point())
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
@@ -40,9 +40,9 @@ def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
         draw = decoys(case, args, SEED)
         first, second = draw(), draw()
         assert first.valid is (case.raises is None), case.name
-        layouts = [[(t.dtype, t.shape, t.stride()) for t in tensors_of(a)] for a in (args, first.args, second.args)]
+        layouts = [[(t.dtype, t.shape, t.stride()) for t in Tree(a).tensors] for a in (args, first.args, second.args)]
         assert layouts[0] == layouts[1] == layouts[2], case.name
-        others = [[a for a in parts_of(made) if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
+        others = [[a for a in Tree(made).leaves if not isinstance(a, torch.Tensor)] for made in (args, first.args)]
         assert others[0] == others[1], case.name
         if has_numbers(args):
             assert not alike(first.args, args), case.name

@@ -17,7 +17,7 @@ from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Emulator
 from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.runner.call.contract import as_tuple, map_tensors, tensors_of
+from graded_kernels.autograder.runner.call.tree import Tree
 from library import LABELS, random
 from planted import Uninitialised
 
@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def tensors(self) -> list[str]:
-        return [name for name, a in self.named.items() if tensors_of((a,))]
+        return [name for name, a in self.named.items() if Tree((a,)).tensors]
 
 
 def heads(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
@@ -80,12 +80,12 @@ def answer(name: str) -> Subject:
 def first_case(record: Exercise) -> Named:
     """Its arguments; what is elementwise as a matrix."""
     given = call_named(record, record.cases[0].name)
-    elementwise = {a.shape for a in tensors_of(tuple(given.values()))} == {(1000,)}
+    elementwise = {a.shape for a in Tree(tuple(given.values())).tensors} == {(1000,)}
     return changed(given, lambda a: a.view(8, 125) if elementwise else a)
 
 
 def changed(given: Named, change: Callable[[torch.Tensor], torch.Tensor]) -> Named:
-    return dict(zip(given, map_tensors(change, tuple(given.values())), strict=True))
+    return dict(zip(given, Tree(tuple(given.values())).map(change), strict=True))
 
 
 PUBLIC = [f"kernels.{name}" for name in kernels.__all__]
@@ -106,11 +106,11 @@ def results(subject: Subject, given: Named, view=lambda dy: dy, by_triton: bool 
     module = sys.modules[function.__module__]
     with patch.object(module, "use_triton", lambda x: by_triton, create=True), Emulator() as emulator:
         with Uninitialised(emulator):
-            found = [y for y in as_tuple(function(**given)) if y is not None]
+            found = [y for y in Tree.of(function(**given)).args if y is not None]
             if subject.leaves:
                 dy = view(random(*found[0].shape, dtype=found[0].dtype, seed=9))
                 found += torch.autograd.grad(found[0], [given[name] for name in subject.leaves], dy)
-            found += tensors_of(tuple(given[name] for name in subject.writes))
+            found += Tree(tuple(given[name] for name in subject.writes)).tensors
         unwritten = [emulator.unwritten(one.detach()) for one in found]
     assert emulator.findings == ()
     assert unwritten == [None] * len(found)
@@ -131,7 +131,7 @@ def cut(a: torch.Tensor, size: int, new: int) -> torch.Tensor:
 def test_no_element_and_one(name):
     """Along each axis in turn, also of a row without an element. A public function that refuses it says so."""
     subject = subject_of(name)
-    sizes = {size for a in tensors_of(tuple(subject.named.values())) for size in a.shape}
+    sizes = {size for a in Tree(tuple(subject.named.values())).tensors for size in a.shape}
     for size in sizes - {2 * one for one in sizes}:
         for new in (0, 1):
             given = changed(subject.named, lambda a, size=size, new=new: cut(a, size, new))
@@ -176,14 +176,14 @@ def test_memory_that_lies_otherwise(name, layout):
         written = argument in subject.writes
         if written and name in ANSWERS:
             continue  # they are contiguous, as the exercise says
-        if argument != "dy" and all(a.dim() < least for a in tensors_of((subject.named[argument],))):
+        if argument != "dy" and all(a.dim() < least for a in Tree((subject.named[argument],)).tensors):
             continue
         for by_triton in (True, False) if name in PUBLIC else (True,):
             given, alike = (changed(subject.named, torch.clone) for _ in range(2))
             views = [laid, lambda dy: laid(dy).contiguous()]
             if argument != "dy":
-                (given[argument],) = map_tensors(laid, (given[argument],))
-                (alike[argument],) = map_tensors(lambda a: laid(a).contiguous(), (alike[argument],))
+                (given[argument],) = Tree((given[argument],)).map(laid)
+                (alike[argument],) = Tree((alike[argument],)).map(lambda a: laid(a).contiguous())
                 views = [torch.Tensor.contiguous] * 2
             if written and "expanded" in layout:
                 with pytest.raises(ValueError, match="make it contiguous first"):
@@ -204,7 +204,7 @@ def test_what_does_not_fit_is_named(name):
     subject, name = subject_of(name), name.removeprefix("kernels.")
     first, *others = subject.tensors
     wrong = [
-        map_tensors(torch.Tensor.int, (subject.named[first],))[0],
+        Tree((subject.named[first],)).map(torch.Tensor.int)[0],
         *(subject.named[one].to("meta") for one in others),
     ]
     for argument, value in zip(subject.tensors, wrong, strict=True):

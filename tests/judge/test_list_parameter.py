@@ -13,8 +13,8 @@ from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.contract import any_empty, map_tensors, named_tensors, tensors_of
-from graded_kernels.autograder.runner.sandbox.decoy import any_numbers
+from graded_kernels.autograder.runner.call.outcome import Decoy
+from graded_kernels.autograder.runner.call.tree import Tree
 
 EPS = 2.0**-24
 ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
@@ -254,7 +254,7 @@ def test_a_bug_is_named_by_what_it_computes_from_a_list(isolated, report_on):
 def test_decoys_are_other_numbers_in_lists_of_the_same_layout():
     for case in CASES:
         (given,) = args = case.inputs(torch.Generator().manual_seed(3))
-        for decoy in (decoys(case, args, 5)(), any_numbers(args)):
+        for decoy in (decoys(case, args, 5)(), Decoy.any_numbers(args)):
             (other,) = decoy.args
             assert [(g.dtype, g.shape, g.stride()) for g in other] == [(g.dtype, g.shape, g.stride()) for g in given]
             assert not any(a.equal(b) for a, b in zip(given, other, strict=True) if a.numel())
@@ -301,12 +301,12 @@ def test_a_witness_is_no_list():
 def test_names_and_maps_follow_one_order():
     a, b, c = torch.ones(1), torch.ones(2), torch.ones(3)
     args = (a, [b, c], 4, [], None)
-    assert named_tensors(("x", "grads", "n", "none", "m"), args) == {"x": a, "grads[0]": b, "grads[1]": c}
-    assert map_tensors(len, args) == (1, [2, 3], 4, [], None)
-    assert [len(t) for t in tensors_of(args)] == [1, 2, 3]
-    assert any_empty(args)
-    assert not any_empty((a, [b], 4))
-    assert any_empty((a, [b, torch.ones(0, 2)]))
+    assert Tree(args).named(("x", "grads", "n", "none", "m")) == {"x": a, "grads[0]": b, "grads[1]": c}
+    assert Tree(args).map(len) == (1, [2, 3], 4, [], None)
+    assert [len(t) for t in Tree(args).tensors] == [1, 2, 3]
+    assert Tree(args).any_empty
+    assert not Tree((a, [b], 4)).any_empty
+    assert Tree((a, [b, torch.ones(0, 2)])).any_empty
 
 
 def clipped(grads, max_norm):

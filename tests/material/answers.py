@@ -12,10 +12,10 @@ import torch
 from graded_kernels.autograder import check
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.contract import as_tuple
 from graded_kernels.autograder.runner.call.examination import Call, Examined, Facts
 from graded_kernels.autograder.runner.call.huge_strides import duplicate
 from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble
+from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.course.regions import BACKENDS, Region, find_regions
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +62,7 @@ class Unwatched:
     def examine(self, call: Call) -> Examined:
         copies = (duplicate(a) if isinstance(a, torch.Tensor) else a for a in call.args)
         try:
-            outcome = Outcome(outputs=tuple(one.detach() for one in as_tuple(self.function(*copies))))
+            outcome = Outcome(outputs=tuple(one.detach() for one in Tree.of(self.function(*copies)).args))
         except IndexError as error:
             outcome = Outcome(trouble=Trouble("raised", str(error), error=type(error).__name__))
         return Examined(call, outcome)

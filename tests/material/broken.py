@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.runner.call.contract import map_tensors, tensors_of
+from graded_kernels.autograder.runner.call.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def echo(answer):
     """Hands back its last tensor input, in the shape that is asked for."""
 
     def broken(*args):
-        tensors = [a for a in tensors_of(args) if a.is_floating_point()] or [torch.ones(())]
+        tensors = [a for a in Tree(args).tensors if a.is_floating_point()] or [torch.ones(())]
         return _like(
             answer(*args), lambda t: tensors[-1].clone() if t.shape == tensors[-1].shape else torch.zeros_like(t)
         )
@@ -66,7 +66,7 @@ def first_row_only(answer):
     def broken(*args):
         result = answer(*args)
         if not any(t.dim() for t in _results(result)):  # one number: made of the first row alone
-            return answer(*map_tensors(lambda a: a[:1] if a.dim() else a, args))
+            return answer(*Tree(args).map(lambda a: a[:1] if a.dim() else a))
         for t in _results(result):
             if t.dim():
                 t[1:].zero_()
@@ -78,7 +78,7 @@ def first_row_only(answer):
 def changes_its_input(answer):
     def broken(*args):
         result = answer(*args)
-        tensors_of(args)[0].reshape(-1)[:1].zero_()
+        Tree(args).tensors[0].reshape(-1)[:1].zero_()
         return result
 
     return broken
@@ -97,7 +97,7 @@ def half_precision(answer):
     """Computes float32 in float16 and bfloat16 in float16."""
 
     def broken(*args):
-        half = map_tensors(lambda a: a.half() if a.is_floating_point() else a, args)
+        half = Tree(args).map(lambda a: a.half() if a.is_floating_point() else a)
         dtypes = [t.dtype for t in _results(answer(*args))]
         results = tuple(t.half().to(d) for t, d in zip(_results(answer(*half)), dtypes, strict=True))
         return results if len(results) > 1 else results[0]

@@ -8,14 +8,14 @@ import torch
 from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.trial import arguments
-from graded_kernels.autograder.runner.call.contract import as_tuple, map_tensors, tensors_of
+from graded_kernels.autograder.runner.call.tree import Tree
 
 LARGEST = 2**17  # numbers in the arguments of a case
 
 
 def in_float64(args: tuple) -> tuple:
     """With 0 for NaN, of which a gradient is a convention."""
-    return map_tensors(lambda a: a.double().nan_to_num(0.0, inf, -inf) if a.is_floating_point() else a, args)
+    return Tree(args).map(lambda a: a.double().nan_to_num(0.0, inf, -inf) if a.is_floating_point() else a)
 
 
 def inputs_with_gradients(record: Exercise) -> list[str]:
@@ -32,14 +32,14 @@ def backward_of(forward: Exercise) -> Exercise:
 
 def outputs_of(record: Exercise, results: Any) -> dict[str, torch.Tensor]:
     """What an answer returns, by the names of the record's outputs."""
-    return dict(zip((output.name for output in record.outputs), as_tuple(results), strict=True))
+    return dict(zip((output.name for output in record.outputs), Tree.of(results).args, strict=True))
 
 
 def calls(function: Exercise) -> Iterator[tuple[str, tuple]]:
     """The name and the arguments of each case in which the function has a result."""
     for number, case in enumerate(function.cases):
         args = () if case.raises else arguments(case, number, seed=0)
-        if args and sum(a.numel() for a in tensors_of(args)) <= LARGEST:
+        if args and sum(a.numel() for a in Tree(args).tensors) <= LARGEST:
             yield case.name, args
 
 

@@ -9,7 +9,7 @@ from differentiable import backward_of, call_named, inputs_with_gradients
 from graded_kernels import kernels
 from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.runner.call.contract import map_tensors
+from graded_kernels.autograder.runner.call.tree import Tree
 from torch.nn import functional as F
 
 
@@ -99,7 +99,7 @@ def _first_call(name: str) -> tuple[Callable, list[torch.Tensor]]:
 
     def function(*tensors):
         device, dtype = tensors[0].device, tensors[0].dtype
-        alike = map_tensors(lambda t: t.to(device, dtype if t.is_floating_point() else t.dtype), tuple(named.values()))
+        alike = Tree(tuple(named.values())).map(lambda t: t.to(device, dtype if t.is_floating_point() else t.dtype))
         given = dict(zip(named, alike, strict=True)) | dict(zip(leaves, tensors, strict=True))
         return getattr(kernels, name)(**given)
 

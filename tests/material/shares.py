@@ -19,8 +19,8 @@ from graded_kernels.autograder.judge.records.record import Case, Exercise
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.answer import Answer as Program
 from graded_kernels.autograder.runner.call.answer import Cell, load
-from graded_kernels.autograder.runner.call.contract import Args, as_tuple, map_tensors, parts_of
 from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.call.tree import Args, Tree
 from graded_kernels.course.regions import BACKENDS, find_regions
 from right_answers import right_answers
 
@@ -83,7 +83,7 @@ def margin_of(record: Exercise, backend: str, seeds: range) -> Margin:
 def _is_fixed(case: Case, number: int) -> bool:
     if case.raises:
         return True
-    pairs = list(zip(parts_of(arguments(case, number, 0)), parts_of(arguments(case, number, 1)), strict=True))
+    pairs = list(zip(Tree(arguments(case, number, 0)).leaves, Tree(arguments(case, number, 1)).leaves, strict=True))
     halves = [a for a, _ in pairs if isinstance(a, torch.Tensor) and a.element_size() == 2]
     whole = bool(case.swept) and any(a.numel() >= 2**16 for a in halves)
     return whole or all(_same(a, b) for a, b in pairs)
@@ -122,14 +122,14 @@ def in_float32(record: Exercise) -> Callable[..., Args]:
     """The oracle's formula as an answer: on float32, rounded at the end."""
 
     def formula(*args: Any) -> Args:
-        results = as_tuple(record.oracle(*map_tensors(lambda a: a.float() if a.is_floating_point() else a, args)))
+        results = Tree.of(record.oracle(*Tree(args).map(lambda a: a.float() if a.is_floating_point() else a))).args
         return tuple(one.to(dtype) for one, dtype in zip(results, record.dtypes(args), strict=True))
 
     return formula
 
 
 def _direct(function: Callable[..., Any]) -> Callable[[Args], Args]:
-    return lambda args: as_tuple(function(*args))
+    return lambda args: Tree.of(function(*args)).args
 
 
 def _called(record: Exercise, backend: str, function: Callable[..., Any]) -> Callable[[Args], Args]:

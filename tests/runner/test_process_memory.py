@@ -14,10 +14,10 @@ from graded_kernels.autograder.judge.records.record import MEMORY
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.contract import as_tuple
 from graded_kernels.autograder.runner.call.examination import Call, Examined
 from graded_kernels.autograder.runner.call.outcome import Outcome
 from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.autograder.runner.sandbox import Isolated, probe
 from graded_kernels.autograder.runner.sandbox.worker import confine
 from graded_kernels.autograder.words.quality import Quality
@@ -40,8 +40,8 @@ def test_the_small_calls_oracle_is_right_for_its_rows_in_the_large_call(record):
     """On numbers of the first case, of which the oracle can still be asked for both."""
     small = arguments(record.cases[0], 0, 0)
     large, places = _among_others(record.large, small, torch.Generator().manual_seed(0))
-    stated = as_tuple(record.oracle(*(_wide(a) for a in small)))
-    known = as_tuple(record.oracle(*(_wide(a) for a in large)))
+    stated = Tree.of(record.oracle(*(_wide(a) for a in small))).args
+    known = Tree.of(record.oracle(*(_wide(a) for a in large))).args
     judged = [share for share in record.large.shares if share is not None]
     assert judged
     for share, one, other in zip(record.large.shares, stated, known, strict=True):

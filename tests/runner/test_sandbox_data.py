@@ -7,6 +7,7 @@ import pytest
 import torch
 from graded_kernels.autograder.gpu.compiler import KernelLaunch
 from graded_kernels.autograder.gpu.emulator import Finding
+from graded_kernels.autograder.runner.call.elements import any_numbers
 from graded_kernels.autograder.runner.sandbox import status
 from graded_kernels.autograder.runner.sandbox.wire import buffers, checked
 from graded_kernels.autograder.runner.sandbox.wire.buffers import DTYPES, Layout, Shared
@@ -88,7 +89,7 @@ def test_memory_cannot_be_shrunk_under_its_reader():
 def test_other_numbers_have_the_same_layout(view):
     chance = torch.Generator().manual_seed(3)
     for tensor in (VIEWS[view](torch.full((5, 6), 7.0)), VIEWS[view](torch.arange(30).reshape(5, 6))):
-        other = buffers.decoy(tensor, chance)
+        other = any_numbers(tensor, chance)
         assert (other.dtype, other.shape, other.stride()) == (tensor.dtype, tensor.shape, tensor.stride())
         if tensor.is_floating_point():
             assert not (other == 7.0).any()

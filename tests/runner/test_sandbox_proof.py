@@ -12,6 +12,7 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner.call.elements import bits
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox import Isolated, Worker, probe
@@ -125,7 +126,7 @@ def test_one_bit_that_no_kernel_computed_is_seen(worker):
             examined = runner.examine(Call(args, order=1))
             first, second = examined.first, examined.again
             reports.append(second.trouble)
-            assert int((buffers.bits(first.outputs[0]) - buffers.bits(X * X.sigmoid())).abs().max()) < 10
+            assert int((bits(first.outputs[0]) - bits(X * X.sigmoid())).abs().max()) < 10
     assert reports[0] is None
     assert reports[1].kind == "refused"
     assert "give another result" in reports[1].message

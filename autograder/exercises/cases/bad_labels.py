@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...judge import Case
-from ...runner import Args, map_tensors
+from ...runner import Args, Tree
 
 IGNORE = -100
 
@@ -75,7 +75,7 @@ def without_bad_labels(classes: int, ignore_index: int) -> Callable[[Args], Args
         def of(a: Tensor) -> Tensor:
             return a.where((a >= 0) & (a < classes), ignore_index) if a.dtype == torch.int64 else a
 
-        return map_tensors(of, args)
+        return Tree(args).map(of)
 
     return repaired
 

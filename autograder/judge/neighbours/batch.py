@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...gpu import Emulator, mode, place
-from ...runner import Args, Callee, CompareError, duplicate, map_tensors
+from ...runner import Args, Callee, CompareError, Tree
 from ..side_by_side.reference import argument_names
 from .compositions import Composition
 
@@ -70,7 +70,7 @@ class Batch:
 
     def results(self, args: Args) -> dict[str, Tensor]:
         """What a call on copies returns, then the batch arguments that it writes, by name."""
-        given = map_tensors(lambda a: place(duplicate(a), self.gpu), args)
+        given = Tree(Tree(args).copied()).map(lambda a: place(a, self.gpu))
         with torch.no_grad():
             if mode() == "emulator":
                 with Emulator():

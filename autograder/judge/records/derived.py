@@ -33,7 +33,7 @@ import torch
 from torch import Tensor
 
 from ...gpu import POINTWISE, REARRANGE, lazily
-from ...runner import Args, as_tuple, parts_of
+from ...runner import Args, Tree
 from ..borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_map
 from .record import Floors, Tolerance
 from .runs import SMALL, Alone, Draws, PartedError, Together, each, leaves, of_run, stack_of, stacked
@@ -114,7 +114,7 @@ def floor_of(oracle: Callable[..., Any], casts: bool = False) -> Callable[..., F
     """
 
     def floor(*args: Any) -> Floors:
-        exact = parts_of(as_tuple(oracle(*args)))
+        exact = Tree.of(oracle(*args)).leaves
         squares = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
         for stacks in _in_float32(oracle, args, casts):
             for total, one, stack in zip(squares, exact, stacks, strict=True):
@@ -140,7 +140,7 @@ def _in_float32(oracle: Callable[..., Any], args: Args, casts: bool) -> Iterator
 
 def _run(oracle: Callable[..., Any], args: Args, seed: int, casts: bool, runs: Alone) -> tuple[Tensor, ...]:
     with _RandomRounding(seed, casts, runs):
-        results = parts_of(as_tuple(oracle(*args)))
+        results = Tree.of(oracle(*args)).leaves
     return tuple(stack_of(runs.given(one), runs.count) for one in results)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 
-from ...runner import Args, Contract, any_empty, as_tuple, map_tensors, named_tensors, parts_of, tensors_of
+from ...runner import Args, Contract, Tree
 from ..results.aim import Aim
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
@@ -192,9 +192,9 @@ CaseOrLarge = TypeVar("CaseOrLarge", Case, Large)
 
 def ordinary(args: Args) -> bool:
     """Whether every tensor has elements, some tensor a dimension, and all numbers are finite."""
-    tensors = tensors_of(args)
+    tensors = Tree(args).tensors
     alone = bool(tensors) and not any(a.dim() for a in tensors)
-    return not alone and not any_empty(args) and all(bool(a.isfinite().all()) for a in tensors)
+    return not alone and not Tree(args).any_empty and all(bool(a.isfinite().all()) for a in tensors)
 
 
 @functools.cache
@@ -292,8 +292,8 @@ class Exercise:
         )
 
     def named(self, args: Args) -> dict[str, torch.Tensor]:
-        """The tensors of the arguments by the names of the parameters: see `named_tensors`."""
-        return named_tensors(self.parameters, args)
+        """The tensors of the arguments by the names of the parameters: see `Tree.named`."""
+        return Tree(args).named(self.parameters)
 
     def with_cases(self, cases: tuple[Case, ...]) -> "Exercise":
         """The exercise with these cases after its own."""
@@ -301,7 +301,7 @@ class Exercise:
 
     def widened(self, args: Args) -> Args:
         """``args`` as the oracle takes them: floating-point tensors in float64."""
-        return map_tensors(lambda a: a.double() if self.upcast and a.is_floating_point() else a, args)
+        return Tree(args).map(lambda a: a.double() if self.upcast and a.is_floating_point() else a)
 
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """The dtypes of the right results for ``args``."""
@@ -310,7 +310,7 @@ class Exercise:
 
     def exact(self, args: Args) -> Args:
         """The right results for ``args``, in float64; integers and booleans as they are."""
-        return parts_of(as_tuple(self.oracle(*self.widened(args))))
+        return Tree.of(self.oracle(*self.widened(args))).leaves
 
     def saved(self, given: Mapping[str, Any]) -> dict[str, torch.Tensor]:
         """Its outputs by name for these arguments, contiguous, in the dtypes that a backward pass takes them in. What
@@ -318,7 +318,7 @@ class Exercise:
         """
         args = {name: given[name] for name in self.parameters if name in given}
         wide = dict(zip(args, self.widened(tuple(args.values())), strict=True))
-        values = parts_of(as_tuple(self.oracle(**wide)))
+        values = Tree.of(self.oracle(**wide)).leaves
         dtypes = (o.like if isinstance(o.like, torch.dtype) else args[o.like].dtype for o in self.outputs)
         saved = zip(self.outputs, values, dtypes, strict=True)
         return {output.name: value.to(dtype).contiguous() for output, value, dtype in saved}
@@ -330,7 +330,7 @@ class Exercise:
     def floors(self, args: Args, bonus: bool = False) -> Floors:
         """The absolute tolerance of each result for ``args``; that of a distinction where it is for a ``bonus``."""
         floor = self.tolerance.distinction if bonus else self.tolerance.floor
-        return parts_of(floor(*self.widened(args))) if floor else (0.0,) * len(self.results(args))
+        return Tree(floor(*self.widened(args))).leaves if floor else (0.0,) * len(self.results(args))
 
     def aim(self, case: Case, args: Args) -> Aim:
         """What a case is about: what the record says, or else what its arguments are."""
@@ -338,8 +338,8 @@ class Exercise:
             return Aim.POINT
         if case.aim:
             return case.aim
-        tensors = tensors_of(args)
-        if case.raises or case.convention or any_empty(args):
+        tensors = Tree(args).tensors
+        if case.raises or case.convention or Tree(args).any_empty:
             return Aim.EDGES
         if not all(t.is_contiguous() for t in tensors):
             return Aim.LAYOUTS

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ...runner import TENSORS, Args, as_tuple, map_tensors, parts_of, tensors_of
+from ...runner import TENSORS, Args, Tree
 from ..results.aim import Aim
 from ..ulp import HALVES
 from .derived import FormulaError
@@ -203,7 +203,7 @@ def _of_arguments(record: Exercise, case: Case, args: Args, called: bool) -> Ite
             yield from (
                 _no_dtype(output, name, type(value).__name__) for output in record.outputs if output.like == name
             )
-    if (many := len(tensors_of(args))) > TENSORS:
+    if (many := len(Tree(args).tensors)) > TENSORS:
         yield f"its arguments are {many:,} tensors; draw {TENSORS:,} at most"
 
 
@@ -234,16 +234,16 @@ def _of_large(large: Large, parameters: tuple[str, ...]) -> Iterator[str]:
 
 def _alike(args: Args, again: Args) -> bool:
     """Whether two draws are the same, but for what a NaN holds."""
-    kinds = [repr(map_tensors(lambda t: (t.dtype, t.shape), drawn)) for drawn in (args, again)]
-    pairs = zip(tensors_of(args), tensors_of(again), strict=False)
+    kinds = [repr(Tree(drawn).map(lambda t: (t.dtype, t.shape))) for drawn in (args, again)]
+    pairs = zip(Tree(args).tensors, Tree(again).tensors, strict=False)
     return kinds[0] == kinds[1] and all(bool((a.eq(b) | a.ne(a)).all()) for a, b in pairs)
 
 
 def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
     wide = record.widened(args)
-    before = map_tensors(torch.clone, wide)
+    before = Tree(wide).map(torch.clone)
     try:
-        values = parts_of(as_tuple(record.oracle(*wide)))
+        values = Tree.of(record.oracle(*wide)).leaves
     except Exception as error:
         yield f"the oracle raised {type(error).__name__}: {error}"
         return
@@ -281,5 +281,5 @@ def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
     except Exception as error:
         yield f"the tolerance's floor raised {type(error).__name__}: {error}; it takes the oracle's arguments"
         return
-    if not isinstance(floors, tuple) or len(parts_of(floors)) != wanted:
+    if not isinstance(floors, tuple) or len(Tree(floors).leaves) != wanted:
         yield f"the tolerance's floor is a tuple of {wanted}: one number or tensor an output"

@@ -4,15 +4,7 @@ import contextlib
 from dataclasses import dataclass
 
 from ...gpu import Emulator, place
-from ...runner import (
-    Args,
-    Callee,
-    CompareError,
-    Contract,
-    Function,
-    duplicate,
-    map_tensors,
-)
+from ...runner import Args, Callee, CompareError, Contract, Function, Tree
 from .errors import CandidateError
 from .method import Method, method_of
 from .operators_called import Operators
@@ -68,4 +60,4 @@ def shapes(reference: Reference) -> dict[str, tuple[int, ...]]:
 
 def _given(args: Args, gpu: bool) -> Args:
     """Copies that a candidate may do anything to."""
-    return map_tensors(lambda a: place(duplicate(a), gpu), args)
+    return Tree(Tree(args).copied()).map(lambda a: place(a, gpu))

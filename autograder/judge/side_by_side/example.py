@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, tensors_of
+from ...runner import Args, Tree
 from .errors import CompareError
 
 SIZES = (0, 1, 7, 33, 129, 1031)  # what a function of a seed and a size is called with
@@ -82,6 +82,6 @@ def _checked(found: Any) -> Args:
     args = (*found[0], *found[1].values()) if _by_name(found) else args
     if not isinstance(args, tuple | list):
         raise CompareError(f"arguments should be a tensor or a tuple of arguments, not {type(args).__name__}")
-    if not tensors_of(tuple(args)):
+    if not Tree(tuple(args)).tensors:
         raise CompareError("there is no tensor among the arguments, so nothing would be compared")
     return tuple(args)

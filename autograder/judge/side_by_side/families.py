@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Generator, Tensor
 
-from ...runner import Args, dtype_name, map_tensors, tensors_of
+from ...runner import Args, Tree, dtype_name
 from ..records.inputs import views
 from ..ulp import HALVES
 from .drawing import drawn_like
@@ -62,7 +62,7 @@ def families(
     def fresh(generator: Generator) -> Args:
         if example.seeded:
             return example.make(int(torch.randint(2**31, (), generator=generator)), USUAL)
-        return map_tensors(lambda a: drawn_like(a, generator), given)
+        return Tree(given).map(lambda a: drawn_like(a, generator))
 
     yield Family("the example", "The example as it was given.", lambda g: given)
     yield Family("other numbers", "Other random numbers in the example's shapes.", fresh)
@@ -88,7 +88,7 @@ def families(
     yield from _layouts_alone(reference, fresh)
     if gradients:
         yield from _upstream_layouts(reference, fresh)
-    kinds = {a.dtype for a in tensors_of(given) if a.is_floating_point()}
+    kinds = {a.dtype for a in Tree(given).tensors if a.is_floating_point()}
     for dtype in (torch.float32, *HALVES):
         if kinds and kinds != {dtype}:
             name, rounded = dtype_name(dtype), _rounded(dtype)
@@ -205,7 +205,7 @@ def _at(reference: Reference, sizes: list[tuple[Dimension, int]], fresh: Make) -
         for dimension, size in sizes:
             args = dimension.at(args, size, generator)
             if 0 < size < dimension.size and not reference.accepts(args):
-                args = map_tensors(partial(_within, size=size), args)
+                args = Tree(args).map(partial(_within, size=size))
         return args
 
     return make
@@ -233,7 +233,7 @@ def other_sizes(dimension: Dimension, given: Args) -> list[int]:
 
 def _on_floats(fresh: Make, change: Change) -> Make:
     def make(generator: Generator) -> Args:
-        return map_tensors(lambda a: change(a, generator) if a.is_floating_point() else a, fresh(generator))
+        return Tree(fresh(generator)).map(lambda a: change(a, generator) if a.is_floating_point() else a)
 
     return make
 
@@ -346,7 +346,7 @@ def _filled(fresh: Make, number: int, value: int, share: float) -> Make:
 
 def _most_dimensions(given: Args) -> int:
     """2, or 1 where no tensor has as many: a layout is about matrices, where there are any."""
-    return min(2, max(a.dim() for a in tensors_of(given)))
+    return min(2, max(a.dim() for a in Tree(given).tensors))
 
 
 def _viewed(view: views.View, least: int) -> Change:

@@ -12,7 +12,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...gpu import MEMORY, base, lazily
-from ...runner import Callee, dtype_name, tensors_of
+from ...runner import Callee, Tree, dtype_name
 from ..borrowed import TorchDispatchMode, schema
 from ..ulp import HALVES
 
@@ -65,7 +65,7 @@ class Filled(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if base(schema(func).name) in EMPTY and tensors_of((result,)):
+        if base(schema(func).name) in EMPTY and Tree((result,)).tensors:
             self.made = True
             result.fill_(self.number)
         return result

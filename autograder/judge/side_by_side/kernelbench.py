@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, CompareError, made_of, tensors_of
+from ...runner import Args, CompareError, Tree, made_of
 from ..commands.named_function import found
 from .errors import CandidateError
 
@@ -84,4 +84,4 @@ def _sizes(value: object) -> tuple[int, ...]:
 
 def _elements(inputs: Callable[[], Any]) -> int:
     with torch.device("meta"):
-        return sum(tensor.numel() for tensor in tensors_of(tuple(inputs())))
+        return sum(tensor.numel() for tensor in Tree(tuple(inputs())).tensors)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ...gpu import MEMORY, base, lazily
-from ...runner import tensors_of
+from ...runner import Tree
 from ..borrowed import TorchDispatchMode, schema
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
@@ -36,7 +36,7 @@ class Operators(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = named(schema(func).name)
         if name not in MOVES:
-            given = tensors_of((*args, *(kwargs or {}).values()))
+            given = Tree((*args, *(kwargs or {}).values())).tensors
             self.elements[name] += max((tensor.numel() for tensor in given), default=0)
         if torch.Tag.nondeterministic_seeded in func.tags:
             self.draws[name] = None

@@ -11,17 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...runner import (
-    Args,
-    Callee,
-    NotAttached,
-    dtype_name,
-    duplicate,
-    map_tensors,
-    named_tensors,
-    parts_of,
-    tensors_of,
-)
+from ...runner import Args, Callee, NotAttached, Tree, dtype_name
 from ..borrowed import unwatched
 from .drawing import varied
 from .errors import CompareError
@@ -50,7 +40,7 @@ class Reference:
         self.writes: tuple[str, ...] = ()
         self.arguments = example + tuple(callee.parameters.values())
         self.names = argument_names(callee, example)
-        _assert_judged(named_tensors(self.names, self.arguments), "the example has")
+        _assert_judged(Tree(self.arguments).named(self.names), "the example has")
         try:
             native, changed = self._called(self.arguments)
             _assert_judged({f"result {i}": one for i, one in enumerate(native)}, "the reference returns")
@@ -96,7 +86,7 @@ class Reference:
         """The operators that it calls on the example."""
         mode = Operators()
         with mode, torch.no_grad():
-            self.callee.results(map_tensors(duplicate, self.arguments))
+            self.callee.results(Tree(self.arguments).copied())
         return mode
 
     @property
@@ -126,7 +116,7 @@ class Reference:
 
     def widened(self, args: Args) -> Args:
         """The arguments as the oracle takes them."""
-        return map_tensors(lambda a: a.double() if a.is_floating_point() else a, args)
+        return Tree(args).map(lambda a: a.double() if a.is_floating_point() else a)
 
     def with_parameters(self, args: Args, generator: torch.Generator | None = None) -> Args:
         """These inputs, then a module's parameters in the dtype that the inputs have now. generator: of other ones."""
@@ -150,7 +140,7 @@ class Reference:
     def exact_with_gradients(self, args: Args, upstream: Args) -> Args:
         """The results, then the gradients of the floating-point arguments."""
         with in_float64(self.mode):
-            return self.callee.results_and_gradients(map_tensors(duplicate, args), upstream)
+            return self.callee.results_and_gradients(Tree(args).copied(), upstream)
 
     def unwritten(self, args: Args, above: int) -> tuple[Tensor, ...] | None:
         """Of all that `exact` and `exact_with_gradients` give, the elements that hang on memory which it never wrote;
@@ -173,7 +163,7 @@ class Reference:
         """All that `exact` and `exact_with_gradients` give, in the dtypes of the arguments. above: upstream gradients
         among them.
         """
-        args = map_tensors(duplicate, args)
+        args = Tree(args).copied()
         if above:
             return self.callee.results_and_gradients(args[:-above], args[-above:])
         results, changed = self._called(args)
@@ -192,12 +182,12 @@ class Reference:
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """The dtypes of what it returns for arguments as they come."""
         with torch.no_grad():
-            return tuple(r.dtype for r in self._results(map_tensors(duplicate, args)))
+            return tuple(r.dtype for r in self._results(Tree(args).copied()))
 
     def upstream(self, args: Args, generator: torch.Generator) -> Args:
         """A gradient from above for each floating-point result, random numbers and zeros in the result's dtype."""
         with torch.no_grad():
-            results = self._results(map_tensors(duplicate, args))
+            results = self._results(Tree(args).copied())
         drawn = []
         for result in (r for r in results if r.is_floating_point()):
             dy = torch.randn(result.shape, generator=generator)
@@ -237,8 +227,8 @@ class Reference:
 
     def _called(self, args: Args) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
         """(what it returns, the tensors that it changed by name)."""
-        mine = map_tensors(duplicate, args)
-        wide = any(t.dtype == torch.float64 for t in tensors_of(args))
+        mine = Tree(args).copied()
+        wide = any(t.dtype == torch.float64 for t in Tree(args).tensors)
         with torch.no_grad():
             if wide:
                 with in_float64(self.mode):
@@ -317,4 +307,4 @@ def signed(function: Oracle, names: tuple[str, ...]) -> Oracle:
 
 def parts(args: Args) -> list[Tensor]:
     """The floating-point tensors among the arguments."""
-    return [a for a in parts_of(args) if isinstance(a, Tensor) and a.is_floating_point()]
+    return [a for a in Tree(args).leaves if isinstance(a, Tensor) and a.is_floating_point()]

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, named_tensors
+from ...runner import Args, Tree
 from ..records.derived import derived
 from ..records.record import Case, Exercise, Floors, Output
 from ..results.aim import Aim
@@ -196,5 +196,5 @@ def _case(reference: Reference, family: Family, gradients: bool) -> Case:
 
 
 def _floating_names(reference: Reference) -> list[str]:
-    named = named_tensors(reference.names, reference.arguments)
+    named = Tree(reference.arguments).named(reference.names)
     return [name for name, a in named.items() if a.is_floating_point()]

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .contract import Args, Form, map_tensors, tensors_of
+from .contract import Form
+from .tree import Args, Tree
 
 Pair = tuple[Callable[..., Any], Callable[..., Any]]
 
@@ -45,8 +46,8 @@ class Callee:
         """
         if self.backward is not None:
             return self.results(args) + _flat(self.backward(*upstream, *args), "backward")
-        args = map_tensors(_leaf, args)
-        leaves = [a for a in tensors_of(args) if a.is_floating_point()]
+        args = Tree(args).map(_leaf)
+        leaves = [a for a in Tree(args).tensors if a.is_floating_point()]
         with torch.enable_grad():
             results = self.results(args)
         floating = [r for r in results if r.is_floating_point()]
@@ -97,7 +98,7 @@ class Callee:
         """
         if self.backward is not None:
             return True
-        args = map_tensors(_leaf, args)
+        args = Tree(args).map(_leaf)
         with contextlib.suppress(Exception), torch.enable_grad():
             results = [result for result in self.results(args) if result.requires_grad]
             return bool(results) and not _without_derivative(results, args)
@@ -182,7 +183,7 @@ def made_of(given: Any, initial: Args, seed: int) -> Any:
 
 
 def _without_derivative(results: list[Tensor], args: Args) -> bool:
-    leaves = [a for a in tensors_of(args) if a.is_floating_point()]
+    leaves = [a for a in Tree(args).tensors if a.is_floating_point()]
     try:
         torch.autograd.grad(results, leaves, [torch.ones_like(r) for r in results], allow_unused=True)
     except Exception as error:  # any other is the candidate's own, and judged

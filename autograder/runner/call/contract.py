@@ -7,10 +7,7 @@ from typing import Any
 import torch
 
 from .gradient import followed
-from .huge_strides import duplicate
-
-# What an answer is given or returns: tensors, lists of them, numbers, names. Which ones, its exercise's signature says.
-Args = tuple[Any, ...]
+from .tree import Args, Tree
 
 TENSORS = 1000  # among the arguments of a call, at most
 FINISHING = frozenset({"div", "mul", "neg"})  # operators on one number, the end of a sum that was allowed
@@ -77,17 +74,17 @@ class Contract:
         """
         if result is None and not self.outputs:
             return ()
-        found = as_tuple(result)
+        found = Tree.of(result).args
         if len(found) > len(self.outputs):
             given = dict(zip(self.parameters, args, strict=False))
-            written = tensors_of(tuple(given[name] for name in self.writes if name in given))
+            written = Tree(tuple(given[name] for name in self.writes if name in given)).tensors
             return tuple(one for one in found if not any(one is tensor for tensor in written))
         return found
 
     def written(self, args: Args) -> dict[str, torch.Tensor]:
         """The tensors of a call's arguments that the answer writes, by name: after it, the rest of its results."""
         given = dict(zip(self.parameters, args, strict=False))
-        return named_tensors(self.writes, tuple(given[name] for name in self.writes))
+        return Tree(tuple(given[name] for name in self.writes)).named(self.writes)
 
     def with_gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """``function``, and where there is ``gradient_of``, followed by that input's gradient (`gradient.followed`)."""
@@ -99,8 +96,8 @@ class Contract:
         """All results of a trusted function, which is called on copies of the arguments. Where it only writes, as
         PyTorch's ``add_`` does, it may return what it wrote.
         """
-        mine = map_tensors(duplicate, args)
-        returned = as_tuple(function(*mine))
+        mine = Tree(args).copied()
+        returned = Tree.of(function(*mine)).args
         return (returned if self.outputs else ()) + tuple(self.written(mine).values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,45 +111,3 @@ class Contract:
         names = {name: tuple(data[name]) for name in ("parameters", "outputs", "writes")}
         sets = {name: frozenset(data[name]) for name in ("refused", "allowed")}
         return cls(**data | names | sets | {"form": Form.of(data["form"]) if data["form"] else None})
-
-
-def as_tuple(result: object) -> Args:
-    """What a function returned, as all its outputs."""
-    return tuple(result) if isinstance(result, tuple | list) else (result,)
-
-
-def parts_of(args: Args) -> Args:
-    """The arguments, or results, in order, what is in a list one by one."""
-    return tuple(part for a in args for part in (a if isinstance(a, list) else (a,)))
-
-
-def tensors_of(args: Args) -> list[torch.Tensor]:
-    """The tensors of `parts_of`."""
-    return [part for part in parts_of(args) if isinstance(part, torch.Tensor)]
-
-
-def any_empty(args: Args) -> bool:
-    """Whether a tensor among the arguments has no elements, or a list no tensors."""
-    return not all(t.numel() for t in tensors_of(args)) or any(isinstance(a, list) and not a for a in args)
-
-
-def named_tensors(parameters: tuple[str, ...], args: Args) -> dict[str, torch.Tensor]:
-    """The tensors of `tensors_of` by name: ``x`` for an argument, ``grads[0]`` for the first of a list."""
-    named: dict[str, torch.Tensor] = {}
-    for name, value in zip(parameters, args, strict=False):
-        if isinstance(value, list):
-            named |= {f"{name}[{index}]": part for index, part in enumerate(value)}
-        elif isinstance(value, torch.Tensor):
-            named[name] = value
-    return named
-
-
-def map_tensors(function: Callable[[torch.Tensor], Any], args: Args) -> Args:
-    """The arguments with ``function`` of each tensor in its place, in the order of `tensors_of`."""
-
-    def of(value: Any) -> Any:
-        if isinstance(value, list):
-            return [of(part) for part in value]
-        return function(value) if isinstance(value, torch.Tensor) else value
-
-    return tuple(map(of, args))

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import torch
 
 from ...gpu import KernelLaunch, Target
-from .contract import Args
 from .outcome import Decoy, Outcome, Trouble
+from .tree import Args
 
 Layouts = tuple[tuple[torch.dtype, torch.Size], ...]  # of results, one by one
 
@@ -37,6 +37,10 @@ class Call:
     fill: float | None = None
     decoy: Callable[[], Decoy] | None = None
     memory: int | None = None
+
+    def new_decoy(self) -> Decoy:
+        """Another decoy: the call's own, or else any numbers in the layout of its arguments."""
+        return self.decoy() if self.decoy else Decoy.any_numbers(self.args)
 
 
 class Examined:

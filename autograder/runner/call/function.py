@@ -9,12 +9,13 @@ import torch
 
 from ...gpu import EmulatorError
 from .answer import trace
-from .contract import Args, Contract, tensors_of
+from .contract import Contract
 from .huge_strides import duplicate
 from .machine import Machine
 from .outcome import Trouble
 from .peak_memory import Peak
 from .runner import InProcess, of_emulator
+from .tree import Args, Tree
 from .written_elements import Written
 
 
@@ -40,7 +41,7 @@ class Function(InProcess):
         if self.simulated:
             from ...gpu import place
 
-            for tensor in tensors_of(args):
+            for tensor in Tree(args).tensors:
                 place(tensor, True)
         try:
             with machine, np.errstate(all="ignore"), warnings.catch_warnings():

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import torch
 
-from .contract import Args, Contract, map_tensors, named_tensors
+from .contract import Contract
 from .huge_strides import duplicate, is_apart
+from .tree import Args, Tree
 
 _DTYPES = {float: torch.float64, int: torch.int64, bool: torch.bool}  # of Python's numbers
 
@@ -32,10 +33,10 @@ class Given:
 
     def __init__(self, contract: Contract, args: Args, put: Callable[[str, torch.Tensor], torch.Tensor]):
         self._parameters, self._writes = contract.parameters, contract.written(args)
-        self._tensors = named_tensors(contract.parameters, args)
+        self._tensors = Tree(args).named(contract.parameters)
         self.copies = {name: put(name, a) for name, a in self._tensors.items()}
         rest = iter(self.copies.values())
-        self.handed = map_tensors(lambda tensor: next(rest), args)
+        self.handed = Tree(args).map(lambda tensor: next(rest))
         # An answer may have its tensor stand for other memory (`param.data = ...`); what was given is what it writes.
         self._after = self.copies | {name: self.copies[name].detach() for name in self._writes}
         self._copied = [name for name, a in self._tensors.items() if self.copies[name] is not a]
@@ -50,7 +51,7 @@ class Given:
     def written(self) -> Args:
         """The results that lie in the arguments: copies, but where the memory of the answer's process is limited."""
         results = tuple(self._after[name] for name in self._writes)
-        return map_tensors(apart, results) if self._copied else results
+        return Tree(results).map(apart) if self._copied else results
 
     def mutated(self) -> tuple[str, ...]:
         """The copies that do not hold what was given; of those that are written, between their elements."""

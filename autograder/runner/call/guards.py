@@ -14,10 +14,11 @@ from torch.overrides import TorchFunctionMode
 from ...gpu import ALLOCATE, MEMORY, REARRANGE, base, lazily
 from .borrowed import TorchDispatchMode, forward_mode, schema
 from .callers import composed
-from .contract import FINISHING, Args, tensors_of
+from .contract import FINISHING
 from .machine import Machine
 from .outcome import Own, Trouble
 from .peak_memory import Peak
+from .tree import Args, Tree
 from .written_elements import Written
 
 _COMPUTED = "You computed with PyTorch ({}) outside the kernel. Do it in the kernel, on the block it loaded."
@@ -96,7 +97,11 @@ class Watch(TorchDispatchMode):
 
     def _check_torch(self, name: str, args: Args) -> None:
         computes = base(name) not in MEMORY  # what only moves numbers has no formula
-        if "autograd" in self.refused and computes and (forward_mode() or any(_recorded(a) for a in tensors_of(args))):
+        if (
+            "autograd" in self.refused
+            and computes
+            and (forward_mode() or any(_recorded(a) for a in Tree(args).tensors))
+        ):
             self._refuse(
                 f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
                 "The derivative is the exercise: write its formula, on the tensors as they come, or in the backward of "

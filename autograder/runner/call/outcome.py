@@ -1,10 +1,14 @@
 """What came of one call of an answer, as data."""
 
+import os
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+import torch
+
 from ...gpu import Finding, KernelLaunch
-from .contract import Args
+from .elements import any_numbers
+from .tree import Args, Tree
 
 # Troubles of the answer's own. converted: a tensor outside of the kernel, of which calls in its dtype are free.
 Own = Literal["stub", "refused", "converted", "unloadable", "finding", "not-emulated", "raised"]
@@ -56,3 +60,9 @@ class Decoy:
 
     args: Args
     valid: bool
+
+    @classmethod
+    def any_numbers(cls, args: Args) -> "Decoy":
+        """Random arguments in the layout of ``args``, which the exercise's contract may not cover."""
+        chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
+        return cls(Tree(args).map(lambda a: any_numbers(a, chance)), valid=False)

@@ -12,7 +12,7 @@ import torch
 
 from ...gpu import EmulatorError, Finding, ensure_runnable, is_permitted, mode, plain_launches
 from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
-from .contract import Args, Contract, any_empty, map_tensors, named_tensors
+from .contract import Contract
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts, Runner, Unloadable
@@ -24,6 +24,7 @@ from .machine import Machine
 from .no_kernels import NoKernels
 from .outcome import Kind, Outcome, Own, Trouble
 from .peak_memory import Peak
+from .tree import Args, Tree
 from .written_elements import Written
 
 if TYPE_CHECKING:
@@ -93,11 +94,11 @@ class InProcess:
         outcome.launches = () if device or not launches else plain_launches(machine.launches)
         outcome.hints, outcome.finished = tuple(machine.hints), finished
         if trouble and trouble.code == Trouble.UNATTACHED:
-            outcome.outputs = map_tensors(apart, self.contract.returned(result, given.handed))
+            outcome.outputs = Tree(self.contract.returned(result, given.handed)).map(apart)
         if outcome.trouble is None:
             returned = self.contract.returned(result, given.handed)
             outcome.findings = self._findings(returned, machine, written)
-            outcome.outputs = map_tensors(apart, returned) + given.written()
+            outcome.outputs = Tree(returned).map(apart) + given.written()
             outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
             outcome.aliased = given.aliased(returned)
         return outcome
@@ -122,7 +123,7 @@ class InProcess:
 
     def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that were never written."""
-        named = named_tensors(self.contract.outputs, outputs)
+        named = Tree(outputs).named(self.contract.outputs)
         flags = written.elements if written else lambda output: None
         unwritten = [machine.unwritten(o, name, flags(o)) for name, o in named.items()]
         return (*machine.findings, *filter(None, unwritten))
@@ -182,7 +183,7 @@ class InProcess:
         if self.judges_method and machine.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel, so it is not the PyTorch answer.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
-        if self.judges_method and not any_empty(args) and not machine.launches and self.backend == "triton":
+        if self.judges_method and not Tree(args).any_empty and not machine.launches and self.backend == "triton":
             return Trouble("refused", f"This `{name}` launches no Triton kernel, so it is not the Triton answer.")
         outputs = self.contract.returned(result, args)
         if not fewest <= len(outputs) <= len(names):

@@ -11,7 +11,7 @@ import torch
 
 from ...gpu import base
 from .borrowed import schema
-from .contract import Args
+from .tree import Args
 
 _BY_MASK = frozenset({"masked_fill", "masked_scatter"})
 _BY_INDEX = frozenset({"index_copy", "index_fill", "index_add", "index_reduce"})

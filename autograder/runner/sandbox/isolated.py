@@ -17,12 +17,12 @@ from typing import Any
 import torch
 
 from ..call.answer import Answer
-from ..call.contract import Args, Contract, named_tensors, tensors_of
+from ..call.contract import Contract
 from ..call.examination import Call, Examined, Facts, Layouts
 from ..call.outcome import Outcome, Trouble
+from ..call.tree import Args, Tree
 from . import outcomes
 from .answers import Worker
-from .decoy import decoy_of
 from .host import WorkerLost
 from .outcomes import Outcomes
 from .persistent_children import PersistentChildren
@@ -109,7 +109,7 @@ class Isolated:
             limits = replace(self.limits, memory=min(call.memory, self.limits.memory), grace=SLACK)
             only = self._ask(dict(self._job), [ChildCall(call.args, 0)], call.layouts, limits=limits, alone=True)
             return Examined(call, only[0][0])
-        if any(a is b for a in tensors_of(self._seen) for b in tensors_of(call.args)):
+        if any(a is b for a in Tree(self._seen).tensors for b in Tree(call.args).tensors):
             # What is recorded on a decoy owes nothing to the arguments only where its process has not seen them before.
             self._children.end(self._job["mode"])
         self._seen, new = call.args, self._new
@@ -124,7 +124,7 @@ class Isolated:
 
     def proof(self, call: Call) -> Proof:
         """Calls a Triton answer on a decoy, for the record, then on the arguments."""
-        decoy = ChildCall(decoy_of(call).args, plan=True, needed=False)
+        decoy = ChildCall(call.new_decoy().args, plan=True, needed=False)
         calls = [decoy, ChildCall(call.args, 0, fill=call.fill), ChildCall(call.args, plan=True)]
         before, *rest = self._ask(dict(self._job), calls, call.layouts)
         first, after = rest[0] if rest else before, rest[1] if len(rest) > 1 else None
@@ -133,7 +133,7 @@ class Isolated:
 
     def _any(self, call: Call) -> "_AnyCode":
         """Calls code that computes as it likes on a decoy, then on the arguments."""
-        decoy = decoy_of(call)
+        decoy = call.new_decoy()
         calls = [ChildCall(decoy.args, 1, needed=False), ChildCall(call.args, 0, fill=call.fill)]
         before, *rest = [outcome for outcome, _ in self._ask(dict(self._job), calls, call.layouts)]
         first = rest[0] if rest else before
@@ -147,7 +147,7 @@ class Isolated:
 
     def _torch(self, call: Call) -> "_Called":
         """Calls the answer on a decoy, then twice on the arguments."""
-        decoy = decoy_of(call)
+        decoy = call.new_decoy()
         calls = [ChildCall(decoy.args, 2, needed=False), ChildCall(call.args, 0), ChildCall(call.args, 1)]
         before, *rest = [outcome for outcome, _ in self._ask(dict(self._job), calls, call.layouts)]
         first, second = rest[0] if rest else before, rest[1] if len(rest) > 1 else None
@@ -175,7 +175,7 @@ class Isolated:
                 late = Trouble("timeout", outcomes.too_long(broken), code=outcomes.code_of(broken))
                 return [(Outcome(trouble=late), Status())]
         held = calls[0].args
-        layouts = buffers.lay_out(tensors_of(held))
+        layouts = buffers.lay_out(Tree(held).tensors)
         expected = buffers.size_of(outcomes.laid_out(results))
         room = expected + _ROOM
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]
@@ -229,7 +229,7 @@ class Isolated:
 
     def _laid_out(self, layouts: list[Layout], args: Args) -> Iterator[tuple[str, Layout, torch.Tensor]]:
         """The name, place and value of each tensor of the arguments."""
-        for (name, a), layout in zip(named_tensors(self.contract.parameters, args).items(), layouts, strict=False):
+        for (name, a), layout in zip(Tree(args).named(self.contract.parameters).items(), layouts, strict=False):
             yield name, layout, a
 
     def _restore(self, inputs: Shared, layouts: list[Layout], args: Args) -> None:
@@ -300,7 +300,7 @@ class _AnyCode(Examined):
 
 
 def _put(shared: Shared, layouts: list[Layout], args: Args) -> None:
-    for layout, tensor in zip(layouts, tensors_of(args), strict=True):
+    for layout, tensor in zip(layouts, Tree(args).tensors, strict=True):
         buffers.put(shared, layout, tensor)
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...gpu import MEMORY, KernelLaunch, is_permitted
-from ..call.contract import FINISHING, Args, tensors_of
+from ..call.contract import FINISHING
 from ..call.examination import Call, Examined, Layouts
 from ..call.outcome import Outcome, Trouble
+from ..call.tree import Args, Tree
 from . import kernels
-from .decoy import decoy_of
 from .sources import Sources
 from .status import Status
-from .wire import buffers, plan
+from .wire import plan
 from .wire.checked import clean
 
 _ALONE = "Your kernels, run again without the rest of the code,"
@@ -158,7 +158,7 @@ class Proof(Examined):
             return recorded
         if complaint := self._kept(recorded[0]):
             return Outcome(trouble=Trouble("refused", complaint))
-        other = decoy_of(call)
+        other = call.new_decoy()
         before = ChildCall(other.args, 1, fill=call.fill, needed=False, launches=False)
         came, *rest = self._replayed(recorded, [before, ChildCall(call.args, 0, call.order, fill)])
         shuffled = rest[0] if rest else came
@@ -227,7 +227,7 @@ class Proof(Examined):
         ops = MEMORY | self._answer.allowed | self._answer.finishing
         if self._answer.gradients:
             ops |= {name for name in plan.operators(given) if is_permitted(f"aten::{name}", gradients=True)}
-        found = plan.check(given, len(tensors_of(self.call.args)), ops, self._answer.memory)
+        found = plan.check(given, len(Tree(self.call.args).tensors), ops, self._answer.memory)
         if any(size > 1 for step in self._finishing(found) for size in _sizes(step)):
             raise plan.BadPlan("PyTorch's arithmetic on more than one number; this exercise wants it in the kernel")
         return found
@@ -241,9 +241,7 @@ def _sizes(step: dict[str, Any]) -> Iterator[int]:
 def _same_bits(one: Outcome, other: Outcome) -> bool:
     if not other.outputs:
         return False
-    pairs = list(zip(one.outputs, other.outputs, strict=True))
-    alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
-    return alike and all(buffers.bits(a).equal(buffers.bits(b)) for a, b in pairs)
+    return Tree(one.outputs).same_bits(other.outputs)
 
 
 def _signatures(outcome: Outcome) -> list[str]:

@@ -7,7 +7,7 @@ import hashlib
 import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.judge import arguments
-from graded_kernels.autograder.runner.call.contract import as_tuple
+from graded_kernels.autograder.runner.call.tree import Tree
 
 PUBLIC_SEED = 0
 
@@ -36,7 +36,7 @@ def _results(exercise: str, cases: tuple[str, ...]):
     record = EXERCISES[exercise]
     for number, case in enumerate(case for case in record.cases if case.name in cases):
         args = arguments(case, number, PUBLIC_SEED)
-        (value, *_), (dtype, *_) = as_tuple(record.oracle(*record.widened(args))), record.dtypes(args)
+        (value, *_), (dtype, *_) = Tree.of(record.oracle(*record.widened(args))).args, record.dtypes(args)
         yield args, value.to(dtype)
 
 

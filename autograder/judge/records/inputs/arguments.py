@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Generator
 
-from ....runner import Args, tensors_of
+from ....runner import Args, Tree
 from ..record import Exercise, RecordError
 from .values import Drawing, Values
 
@@ -102,7 +102,7 @@ def _take(step: tuple[str, Any] | Change, drawing: Drawing) -> None:
         _draw(*step, drawing)
         return
     given = drawing.among(step)
-    drawing.changed(lambda: step(*given.values()), *tensors_of(tuple(given.values())))
+    drawing.changed(lambda: step(*given.values()), *Tree(tuple(given.values())).tensors)
 
 
 def _draw(name: str, value: Any, drawing: Drawing) -> None:

@@ -9,7 +9,6 @@ import fcntl
 import math
 import mmap
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ import torch
 
 from ...call import huge_strides
 from ...call.dtypes import dtype_name
+from ...call.elements import bits, changed, once, span
 
 ALIGNMENT = max(4096, mmap.PAGESIZE)
 POISON = 0x5B  # every byte of an unwritten output: a finite number in any dtype, and unlikely to be right
@@ -62,13 +62,6 @@ class Layout:
     def of(data: dict[str, Any]) -> "Layout":
         """Returns the layout that `data` wrote."""
         return Layout(data["dtype"], tuple(data["shape"]), tuple(data["stride"]), data["offset"])
-
-
-def span(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
-    """Returns the number of elements of memory from the first to the last one, both included."""
-    if 0 in shape:
-        return 0
-    return 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
 
 
 def rounded(nbytes: int) -> int:
@@ -145,13 +138,13 @@ def size_of(layouts: list[Layout]) -> int:
 
 def put(shared: Shared, layout: Layout, tensor: torch.Tensor) -> None:
     """Copies a tensor's elements in. What lies between them stays zero, so that nothing else of this process leaks."""
-    place, source = _once(shared.tensor(layout)), _once(tensor)
+    place, source = once(shared.tensor(layout)), once(tensor)
     place.copy_(source)
 
 
 def same(shared: Shared, layout: Layout, tensor: torch.Tensor) -> bool:
     """Returns whether the memory still holds what `put` wrote, bit for bit."""
-    place, source = _once(shared.tensor(layout)), _once(tensor)
+    place, source = once(shared.tensor(layout)), once(tensor)
     return bits(place).equal(bits(source))
 
 
@@ -163,45 +156,3 @@ def nothing_between(shared: Shared, layout: Layout) -> bool:
     elements_alone = changed(place, lambda elements: elements)
     every = (span(layout.shape, layout.stride),)
     return bits(place.as_strided(every, (1,))).equal(bits(elements_alone.as_strided(every, (1,))))
-
-
-def decoy(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """Returns other numbers in the same layout: random ones for floats, the same ones in another order for integers."""
-    if tensor.is_floating_point():
-        return changed(tensor, lambda elements: torch.randn(elements.shape, generator=generator))
-
-    def shuffled(elements: torch.Tensor) -> torch.Tensor:
-        order = torch.randperm(elements.numel(), generator=generator)
-        return elements.reshape(-1)[order].reshape(elements.shape)
-
-    return changed(tensor, shuffled)
-
-
-def changed(tensor: torch.Tensor, change: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
-    """Returns a tensor of the same layout, with what ``change`` makes of each element of its memory."""
-    if huge_strides.is_apart(tensor.shape, tensor.stride()):
-        other = huge_strides.far_apart(torch.zeros(tensor.shape, dtype=tensor.dtype))
-    else:
-        memory = torch.zeros(span(tensor.shape, tensor.stride()), dtype=tensor.dtype)
-        other = memory.as_strided(tensor.shape, tensor.stride(), 0)
-    _once(other).copy_(change(_once(tensor)))
-    return other
-
-
-def _once(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor with each element of its memory once: an expanded dimension has one, overlapping rows are what they
-    cover.
-    """
-    for dim, step in enumerate(tensor.stride()):
-        if step == 0 and tensor.shape[dim]:
-            tensor = tensor.narrow(dim, 0, 1)
-    covered = span(tensor.shape, tensor.stride())
-    return tensor.as_strided((covered,), (1,)) if tensor.numel() > covered else tensor
-
-
-def bits(tensor: torch.Tensor) -> torch.Tensor:
-    """Returns the elements as integers of their bits: NaN equals itself, and -0 is not 0."""
-    size = tensor.dtype.itemsize
-    if tensor.dtype.is_complex:
-        tensor, size = torch.view_as_real(tensor), size // 2
-    return tensor.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[size])

@@ -22,8 +22,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ....gpu import is_value
+from ...call.elements import span
 from . import checked
-from .buffers import DTYPES, span
+from .buffers import DTYPES
 
 # What of Python's builtins a kernel may call: arithmetic, and what Triton's compiler knows as well.
 BUILTINS = (abs, bool, float, int, isinstance, len, max, min, print, range, round, tuple)

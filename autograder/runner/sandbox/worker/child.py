@@ -16,13 +16,15 @@ import torch
 from ....gpu import ADVICE, Finding, KernelLaunch
 from ...call.answer import Answer, AnswerError, AnswerRefused, load, trace
 from ...call.callee import CompareError, function_of
-from ...call.contract import Contract, Form, as_tuple, tensors_of
+from ...call.contract import Contract, Form
+from ...call.elements import span
 from ...call.function import Function
 from ...call.given import shares_memory
 from ...call.machine import Machine
 from ...call.outcome import Outcome, Trouble
 from ...call.runner import InProcess
-from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, span, tensor_in
+from ...call.tree import Tree
+from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, tensor_in
 from . import native_code
 from .blocked_operators import BlockedOperators
 from .no_drawing import leave_out_drawing
@@ -251,8 +253,8 @@ class Repeated:
 
     def __call__(self, *args: Any) -> Any:
         result = self.function(*args)
-        given = tensors_of(args)
-        made = tensors_of(as_tuple(result))
+        given = Tree(args).tensors
+        made = Tree.of(result).tensors
         made = [one for one in made if not any(shares_memory(a, one) for a in given)]  # which is another complaint
         if any(shares_memory(h, one) for one in made for h in self.held):
             raise RuntimeError("the result lies in the memory of an earlier result, which is lost; return a new tensor")

@@ -17,9 +17,9 @@ from triton.runtime import interpreter
 
 from ....gpu import ALLOCATE, lazily, surroundings
 from ...call.borrowed import READ, TorchDispatchMode, schema
-from ...call.contract import as_tuple, tensors_of
 from ...call.dtypes import dtype_name
 from ...call.guards import HANDED_OVER
+from ...call.tree import Tree
 from ..wire.plan import CONSTANT
 
 
@@ -51,7 +51,7 @@ class Recorder(TorchDispatchMode):
         self.read = False  # whether the answer read such a number
         self.stale = False  # whether an operator may have read what a waiting kernel writes
         self.misled = False  # whether what the answer read may be wrong for that reason
-        for i, tensor in enumerate(tensors_of(args)):
+        for i, tensor in enumerate(Tree(args).tensors):
             if tensor.numel():
                 self._register(tensor, {"input": i})
             else:
@@ -83,7 +83,7 @@ class Recorder(TorchDispatchMode):
             self.waiting = []
 
     def _finish(self, result: Any) -> None:
-        outputs = () if result is None else as_tuple(result)
+        outputs = () if result is None else Tree.of(result).args
         if self.reason or not all(isinstance(o, torch.Tensor) for o in outputs):
             return
         try:
@@ -131,7 +131,7 @@ class Recorder(TorchDispatchMode):
 
     def _note(self, func: Any, step: dict[str, Any], result: Any) -> None:
         """Records an allocation as a buffer, and anything but a view as a step with the buffers that it fills."""
-        made = tensors_of(as_tuple(result))
+        made = Tree.of(result).tensors
         fresh = [r for r in made if r.numel() and self._address(r) not in self.numbers]
         for tensor in fresh:
             size = tensor.untyped_storage().nbytes() // tensor.element_size()

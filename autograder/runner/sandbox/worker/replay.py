@@ -10,8 +10,9 @@ import triton.language as tl
 
 from ....gpu import bound
 from ...call.borrowed import is_view
-from ...call.contract import as_tuple, tensors_of
-from ..wire.buffers import DTYPES, span
+from ...call.elements import span
+from ...call.tree import Tree
+from ..wire.buffers import DTYPES
 from ..wire.plan import BUILTINS
 
 _FILE = "<kernels>"
@@ -67,7 +68,7 @@ class Player:
         self.done = [[number for number, last in used.items() if last == step] for step in range(len(plan["steps"]))]
 
     def __call__(self, *args: Any) -> Any:
-        self.inputs = tensors_of(args)
+        self.inputs = Tree(args).tensors
         self.memory: dict[int, torch.Tensor] = {}
         for step, done in zip(self.plan["steps"], self.done, strict=True):
             if "launch" in step:
@@ -85,7 +86,7 @@ class Player:
         function = getattr(getattr(torch.ops.aten, step["op"]), step["overload"])
         kwargs = {name: self._value(v) for name, v in step["kwargs"].items()}
         result = function(*(self._value(v) for v in step["args"]), **kwargs)
-        made = tensors_of(as_tuple(result))
+        made = Tree.of(result).tensors
         for ref, tensor in zip(step["out"], made, strict=True):
             if ref is not None and not self._adopted(ref, tensor):
                 self._view(ref).copy_(tensor)
