@@ -113,7 +113,7 @@ def _of_teacher(path: Path) -> Part:
     from ..autograder.judge.checking import check_answer, choose_backend
     from ..autograder.judge.records.external_records import read_text
     from ..autograder.judge.settings import Settings
-    from ..autograder.runner.call.answer import Answer, AnswerError
+    from ..autograder.runner.call.answer import Answer
     from . import cells
     from .regions import Region, hide_bodies
 
@@ -130,7 +130,7 @@ def _of_teacher(path: Path) -> Part:
         backend = choose_backend(record, "triton" if "import triton" in needs else "torch", None)
         report = check_answer(answer, Settings(backend), record=record)
         source = hide_bodies(Region(name, "", answer_file, line, body))
-    except (OSError, ValueError, AnswerError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(str(error)) from None
     if not report.passed:
         why = f"graded-kernels check --record {path} {name} {answer_file} --backend {backend}"

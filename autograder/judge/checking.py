@@ -43,7 +43,7 @@ def check(
     itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for
     success.
     """
-    from ..runner import AnswerError, InProcess, Trouble, Unloadable, few_lines, interrupted
+    from ..runner import InProcess, Trouble, Unloadable, few_lines, interrupted
     from ..words import Progress
     from .device_and_emulator import combined, emulated
     from .judge import judge
@@ -56,12 +56,14 @@ def check(
     judged, backend = partial(judge, record, settings=settings), settings.backend
     try:
         with Progress(record.name) as progress, few_lines():
-            function = answer_of(function, record.name, backend)
-            found = judged(InProcess(function, record.contract, backend), at=progress.at)
-            if found.environment["mode"] == "device" and backend == "triton":
-                found = combined(found, emulated(function, record, partial(judged, at=progress.at)))
-    except AnswerError as error:
-        found = judged(Unloadable(Trouble("unloadable", str(error))))
+            try:
+                function = answer_of(function, record.name, backend)
+            except ValueError as error:
+                found = judged(Unloadable(Trouble("unloadable", str(error))))
+            else:
+                found = judged(InProcess(function, record.contract, backend), at=progress.at)
+                if found.environment["mode"] == "device" and backend == "triton":
+                    found = combined(found, emulated(function, record, partial(judged, at=progress.at)))
     except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
         raise interrupted(record.name, error).with_traceback(None) from None
     report = Report.of(found)
@@ -86,7 +88,7 @@ def check_answer(
     without one it runs here. cases: an instructor's own, after those of the exercise. record: of the exercise, where
     it is in no table.
     """
-    from ..runner import Isolated, Limits, loaded
+    from ..runner import InProcess, Isolated, Limits
     from .judge import judge
     from .records.record import Exercise
     from .records.table import find
@@ -100,7 +102,7 @@ def check_answer(
         limits = limits or Limits()
         with Isolated(answer, record.contract, backend, worker=worker, limits=limits, notebook=notebook) as isolated:
             return Report.of(judged(isolated))
-    return Report.of(judged(loaded(answer, record.contract, backend)))
+    return Report.of(judged(InProcess.of(answer, record.contract, backend)))
 
 
 def choose_backend(record: "Exercise | Witness", backend: str | None, function: Callable[..., Any] | None) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ..gpu import KernelLaunch, Target, advice
-from ..runner import Args, Call, Compiles, Layouts, Runner, Tree
+from ..runner import Args, Call, Layouts, Runner, Tree
 from ..words import Quality
 from .case_verdict import Judged
 from .closeness import Expected, expect, unlike
@@ -28,6 +28,7 @@ from .trial import describe, unforeseeable
 from .ulp import ulp_size
 
 Figures = dict[str, Any]  # traffic or compile of a report, as JSON has it: see `ReportData`
+Compile = Callable[[Sequence[KernelLaunch], Sequence[Target]], Figures]
 
 KERNELS = 32
 _IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
@@ -167,7 +168,7 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
 
 
 def judge_compile(
-    judged: list[Judged], compiler: Compiles, targets: Sequence[Target]
+    judged: list[Judged], compiled: Compile, targets: Sequence[Target]
 ) -> tuple[Figures, list[CaseResult]]:
     """What the cases launched, compiled ahead of time for these targets (`compiler.compile_report`). A form that does
     not compile costs what the cases are worth that launch it.
@@ -184,7 +185,7 @@ def judge_compile(
     if kernels > KERNELS:
         reason = f"The answer launches {kernels} kernels; at most {KERNELS} can be compiled, and all of them must be."
         return _failed(reason, Quality.CORRECT)
-    report = compiler.report(described, targets)
+    report = compiled(described, targets)
     if report["status"] == "not-run":
         return report, [CaseResult(COMPILE, "not-run", False, report["reason"], "", kind=Quality.PORTABLE)]
     wrong = next((row for row in report["targets"] if row["status"] == "fail"), None)

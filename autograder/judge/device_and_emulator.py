@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from ..runner import AnswerError, Extracted, Runner, SandboxError
+from ..runner import Extracted, Runner, SandboxError
 from .records.record import Exercise, Witness
 from .results.case_result import CaseResult
 from .results.data import ReportData
@@ -23,7 +23,7 @@ def emulated(
     try:
         with Extracted(function, record.contract) as runner:
             return judge(runner)
-    except (SandboxError, AnswerError, OSError, TypeError) as reason:
+    except (SandboxError, OSError) as reason:
         return str(reason)
 
 

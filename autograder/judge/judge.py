@@ -1,19 +1,19 @@
 """The verdict: a runner calls the answer on every case, and what comes back is judged here."""
 
 import platform
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib import metadata
 
 import torch
 
 from ..gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, is_new, mode
-from ..runner import Args, Compiles, Runner, Trouble, one_thread, shared_compiler
+from ..runner import Args, Runner, Trouble
 from ..words import Quality
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
-from .cost import Figures, judge_compile, judge_memory, judge_process, judge_traffic
+from .cost import Compile, Figures, judge_compile, judge_memory, judge_process, judge_traffic
 from .fingerprint import Failing, fingerprint
 from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from .redaction import redacted
@@ -25,6 +25,19 @@ from .trial import Trial, arguments
 from .witness import judge_witness
 
 UNREACHED = "unreached"  # the code of a case that was not run because the answer is not called again
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Has PyTorch compute in the calling thread alone. A check makes thousands of short operations: threads that wait
+    beside each other for the next one take several times its processor time, and on a busy machine its time, too.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @one_thread()
@@ -39,8 +52,8 @@ def judge(
     at: called with a description of what is being checked.
     """
     check, backend = _Check(record, runner, settings, at), settings.backend
-    if backend == "triton" and settings.compiler:
-        found = check.compiled(runner.facts.compiler or shared_compiler())
+    if backend == "triton" and settings.compiler and runner.facts.compiler:
+        found = check.compiled(runner.facts.compiler.start, runner.facts.compiler.report)
     else:
         found = check.examined()
     where = environment(runner) | ({"seed": settings.seed} if isinstance(record, Exercise) else {})
@@ -104,31 +117,16 @@ class _Check:
     settings: Settings
     at: Callable[[str], None]
 
-    def compiled(self, compiler: Compiles) -> _Found:
-        """What a check of an answer finds, and where it is right so far, what compilers say of its launches."""
-        found = self.examined(self._starting(compiler))
+    def compiled(self, start: Callable[[], None], report: Compile) -> _Found:
+        """What a check of an answer finds, and where it is right so far, what compilers say of its launches. start: has
+        the compiler's process start.
+        """
+        found = self.examined(_starting(start))
         if not found.stopped and self._all_right(found):
             self.at("compiling for GPUs")
-            found.compiled, more = judge_compile(found.judged, compiler, self.settings.gpus)
+            found.compiled, more = judge_compile(found.judged, report, self.settings.gpus)
             found.cases += more
         return found
-
-    def _starting(self, compiler: Compiles) -> Callable[[Judged], None]:
-        """Has the compiler's process start with the first launch of what was not compiled before: its imports take
-        longer than most checks.
-        """
-        started = False
-
-        def see(judged: Judged) -> None:
-            nonlocal started
-            for launch in judged.outcome.launches if judged.outcome and not started else ():
-                if isinstance(launch, KernelLaunch) and is_new(launch):
-                    with suppress(CannotCompile):  # which the report will say
-                        compiler.start()
-                started = True
-                break
-
-        return see
 
     def examined(self, see: Callable[[Judged], None] = lambda judged: None) -> _Found:
         """What a check finds, but for what compilers say. see: called with what came of each case."""
@@ -192,6 +190,24 @@ class _Check:
 
     def _all_right(self, found: _Found) -> bool:
         return _all_right(found.cases, self.settings.required)
+
+
+def _starting(start: Callable[[], None]) -> Callable[[Judged], None]:
+    """Has the compiler's process start with the first launch of what was not compiled before: its imports take
+    longer than most checks.
+    """
+    started = False
+
+    def see(judged: Judged) -> None:
+        nonlocal started
+        for launch in judged.outcome.launches if judged.outcome and not started else ():
+            if isinstance(launch, KernelLaunch) and is_new(launch):
+                with suppress(CannotCompile):  # which the report will say
+                    start()
+            started = True
+            break
+
+    return see
 
 
 def _bug(record: Exercise, found: _Found) -> Bug | None:

@@ -5,26 +5,24 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
-    from .call.answer import Answer, AnswerError, Cell, imports_course
+    from .call.answer import Answer, Cell, imports_course
     from .call.answer_cell import answer_of
-    from .call.callee import Callee, CompareError, NotAttached, made_of
-    from .call.contract import TENSORS, Contract, Form
-    from .call.dtypes import dtype_name
+    from .call.callee import Callee, CompareError
+    from .call.contract import Contract, Form
+    from .call.elements import dtype_name
     from .call.error_line import interrupted
-    from .call.examination import Call, Compiles, Examined, Layouts, Runner, Unloadable
+    from .call.examination import Call, Examined, Layouts, Runner, Unloadable
     from .call.function import Function
     from .call.gradient import UPSTREAM
     from .call.huge_strides import far_apart
     from .call.outcome import Decoy, Outcome, Trouble
     from .call.printing import few_lines
-    from .call.runner import InProcess, loaded
-    from .call.threads import one_thread
+    from .call.runner import InProcess
     from .call.tree import Args, Tree
     from .doctor.doctor import close_to_others
-    from .sandbox import RUNGS, Budget, Isolated, Limits, SandboxError, Worker, probe, require
-    from .sandbox.compiler import shared_compiler
+    from .sandbox import Budget, Isolated, Limits, SandboxError, Worker, probe
     from .sandbox.extracted import Extracted
-    from .sandbox.line_server import LineServer, ServerEnded, confine_self
+    from .sandbox.line_server import LineServer
     from .sandbox.paths import offered, offers_of
     from .sandbox.proof import Proof
     from .sandbox.worker.garbage_collection import no_garbage

@@ -18,7 +18,7 @@ from nbgrader.utils import compute_checksum, determine_grade, is_solution, is_ta
 from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
 from ...judge import Job, Store, Verdict, count, make, shared_worker
-from ...runner import RUNGS, Answer, Budget, Cell, Limits
+from ...runner import Answer, Budget, Cell, Limits, Worker
 from . import by_hand, hidden_cases, interrupt
 from .class_seed import class_seed
 from .notebook_code import prying
@@ -47,9 +47,9 @@ class Grade(NbGraderPreprocessor):
     hidden_cases = Unicode("hidden_cases", help="Folder in the course root: your own cases, never released.").tag(
         config=True
     )
-    isolation = Enum(("", *reversed(RUNGS)), "", help="strong, good or weak; left empty, the best there is here.").tag(
-        config=True
-    )
+    isolation = Enum(
+        ("", *reversed(Worker.RUNGS)), "", help="strong, good or weak; left empty, the best there is here."
+    ).tag(config=True)
     allow_weak_sandbox = Bool(False, help="Grade even where answers cannot be kept from files and network.").tag(
         config=True
     )

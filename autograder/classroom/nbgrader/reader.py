@@ -22,7 +22,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from ...runner import LineServer, ServerEnded, confine_self
+from ...runner import LineServer
 from .notebook_code import is_published, plain_python, without_course
 from .notebook_file import Unreadable, beginning, plain, read
 from .rebuild import (
@@ -75,7 +75,7 @@ class Reader:
     def _asked(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """The lines of one child, the last one that says what came of it or where it was."""
         found: list[dict[str, Any]] = [{}]
-        with contextlib.suppress(ServerEnded):
+        with contextlib.suppress(EOFError):
             for line in self._server.ask(json.dumps(request)):
                 reply = json.loads(line)
                 if "ended" in reply:
@@ -98,7 +98,7 @@ def main() -> None:
 
 def _answer(request: dict[str, Any]) -> None:
     folders = [request["path"], str(Path(request["released"]).parent), request["published"]]
-    confine_self(filter(None, folders), 2 * SECONDS + CELL_SECONDS, MEMORY)
+    LineServer.confine(filter(None, folders), 2 * SECONDS + CELL_SECONDS, MEMORY)
     _limit_processor(SECONDS)
     try:
         _tell(notebook=_rebuilt(request))

@@ -88,14 +88,14 @@ def not_isolated(reason: Exception | str) -> UsageError:
 
 def wanted_of(file: Path, record: "Exercise | Witness", options: argparse.Namespace) -> Wanted:
     """The answer in a file. Raises UsageError."""
-    from ...runner import Answer, AnswerError
+    from ...runner import Answer
     from ..checking import choose_backend
 
     try:
         answer = Answer.read(file, record.name, options.root)
         backend = options.backend or likely_backend(record.backends, answer)
         choose_backend(record, backend, None)
-    except (ValueError, AnswerError) as error:
+    except ValueError as error:
         raise UsageError(str(error)) from None
     if not re.search(rf"\b{record.name}\b", answer.text):
         raise UsageError(f"{file} defines no function {record.name}; name the function like the exercise")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ...runner import TENSORS, Args, Tree
+from ...runner import Args, Tree
 from ..results.aim import Aim
 from ..ulp import HALVES
 from .derived import FormulaError
@@ -203,8 +203,8 @@ def _of_arguments(record: Exercise, case: Case, args: Args, called: bool) -> Ite
             yield from (
                 _no_dtype(output, name, type(value).__name__) for output in record.outputs if output.like == name
             )
-    if (many := len(Tree(args).tensors)) > TENSORS:
-        yield f"its arguments are {many:,} tensors; draw {TENSORS:,} at most"
+    if (many := len(Tree(args).tensors)) > Tree.TENSORS:
+        yield f"its arguments are {many:,} tensors; draw {Tree.TENSORS:,} at most"
 
 
 def _of_list(record: Exercise, case: Case, name: str, parts: list[object]) -> Iterator[str]:

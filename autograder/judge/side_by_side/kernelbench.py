@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, CompareError, Tree, made_of
+from ...runner import Args, Callee, CompareError, Tree
 from ..commands.named_function import found
 from .errors import CandidateError
 
@@ -39,13 +39,13 @@ def problem(path: str, seed: int) -> Problem:
     def arguments(seed: int) -> Args:
         return tuple(inputs())
 
-    return Problem(made_of(model, given, seed), arguments, given)
+    return Problem(Callee.made(model, given, seed), arguments, given)
 
 
 def solution(path: str, initial: Args, seed: int) -> Any:
     """The model of a solution's file, made after the same seed as the problem's. Raises UsageError, CandidateError."""
     try:
-        return made_of(found(f"{path}:{NEW}"), initial, seed)
+        return Callee.made(found(f"{path}:{NEW}"), initial, seed)
     except CompareError as error:
         raise CandidateError(str(error)) from None
 

@@ -5,7 +5,7 @@ import os
 import tempfile
 from typing import Any, Self
 
-from ...runner import LineServer, ServerEnded
+from ...runner import LineServer
 from ..make_all import UNFIT, NoWorker
 from .table_job import Job
 from .table_line import about, without_report
@@ -46,8 +46,8 @@ class Process:
         self._said.truncate()
         try:
             found: dict[str, Any] = json.loads(next(self._server.ask(job.to_json(), self._late)))
-        except (ServerEnded, ValueError) as error:
-            late = str(error) if isinstance(error, ServerEnded) else ""
+        except (EOFError, ValueError) as error:
+            late = str(error) if isinstance(error, EOFError) else ""
             self._empty()
             status, why = ("timeout", late) if late else ("crashed", self._last_words())
             return about(job) | without_report(status, why) | {"final": False}

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...runner import Args, Callee, NotAttached, Tree, dtype_name
+from ...runner import Args, Callee, Tree, dtype_name
 from ..borrowed import unwatched
 from .drawing import varied
 from .errors import CompareError
@@ -110,7 +110,7 @@ class Reference:
             return False
         try:
             self.callee.results_and_gradients(self.widened(self.arguments), self.upstream(self.arguments, _generator()))
-        except (NotAttached, RuntimeError):
+        except RuntimeError:
             return False
         return True
 
@@ -215,7 +215,7 @@ class Reference:
         """
         try:
             self.exact_with_gradients(self.widened(args), self.widened(self.upstream(args, _generator())))
-        except (NotAttached, RuntimeError) as error:
+        except RuntimeError as error:
             return f"raises {_told(error)}"
         return ""
 

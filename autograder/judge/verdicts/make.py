@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ...runner import Budget, SandboxError, Worker, no_garbage, require
+from ...runner import Budget, SandboxError, Worker, no_garbage
 from ..checking import check_answer
 from ..settings import Settings
 from .job import Job
@@ -127,11 +127,10 @@ def shared_worker(rung: str, isolated: bool, start: bool = True) -> Worker:
     """
     global _shared
     if _shared is None:
-        if isolated:
-            require("good")
-            if rung == "weak":
-                raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
-        _shared = Worker(rung or None)
+        worker = Worker(rung or None, isolated=isolated)
+        if isolated and rung == "weak":
+            raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
+        _shared = worker
         atexit.register(_shared.close)
     if start:
         _shared.start()

@@ -28,7 +28,7 @@ class OperatorRefused(RuntimeError):
     """Raised by an operator that answers may not call."""
 
 
-class AnswerError(Exception):
+class AnswerError(ValueError):
     """An answer that cannot be called; the message says why and what to do. ``details`` holds a traceback, if any.
 
     ours: it began with an operator that the grader refuses, which elsewhere would have run.

@@ -19,7 +19,7 @@ class CompareError(ValueError):
     """A reference, a candidate or arguments that cannot be compared: one sentence, with what to change."""
 
 
-class NotAttached(Exception):
+class NotAttached(RuntimeError):
     """No result has a gradient."""
 
 
@@ -65,6 +65,17 @@ class Callee:
         ``inputs``, which it takes by name. Raises CompareError.
         """
         return _with_keywords(_callee_of(given, what), keywords, inputs)
+
+    @staticmethod
+    def made(given: Any, initial: Args, seed: int) -> Any:
+        """The module, where ``given`` is a class of modules. Raises CompareError where it cannot be made."""
+        if not (isinstance(given, type) and issubclass(given, nn.Module)):
+            return given
+        torch.manual_seed(seed)
+        try:
+            return given(*initial)
+        except Exception as error:
+            raise CompareError(f"{given.__name__} cannot be made: {type(error).__name__}: {error}") from None
 
     def matched(self, parameters: dict[str, tuple[int, ...]], inputs: int) -> "Callee":
         """The same as a function of this many inputs and the values of parameters of these names and shapes, in order.
@@ -165,21 +176,10 @@ def function_of(given: Any, form: Form) -> Callable[..., Any]:
     """``given``, whatever it is, as a function of all arguments that the form names; a class of modules is made.
     Raises CompareError.
     """
-    made = made_of(given, form.initial, form.seed)
+    made = Callee.made(given, form.initial, form.seed)
     callee = Callee.of(made, "candidate", form.keywords, form.inputs)
     callee = callee.matched(dict(form.parameters), form.inputs)
     return (lambda *args: torch.tensor(callee.attached(args))) if form.asked else callee.call(form.above)
-
-
-def made_of(given: Any, initial: Args, seed: int) -> Any:
-    """The module, where ``given`` is a class of modules. Raises CompareError where it cannot be made."""
-    if not (isinstance(given, type) and issubclass(given, nn.Module)):
-        return given
-    torch.manual_seed(seed)
-    try:
-        return given(*initial)
-    except Exception as error:
-        raise CompareError(f"{given.__name__} cannot be made: {type(error).__name__}: {error}") from None
 
 
 def _without_derivative(results: list[Tensor], args: Args) -> bool:

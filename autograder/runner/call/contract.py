@@ -9,7 +9,6 @@ import torch
 from .gradient import followed
 from .tree import Args, Tree
 
-TENSORS = 1000  # among the arguments of a call, at most
 FINISHING = frozenset({"div", "mul", "neg"})  # operators on one number, the end of a sum that was allowed
 
 

@@ -1,10 +1,15 @@
-"""The elements of a tensor as they lie in memory: how many places they span, each of them once, their bits."""
+"""The elements of a tensor: their dtype by name, how many places of memory they span, each of them once, their bits."""
 
 from collections.abc import Callable
 
 import torch
 
 from . import huge_strides
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """``float16`` for `torch.float16`."""
+    return str(dtype).removeprefix("torch.")
 
 
 def span(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:

@@ -101,7 +101,7 @@ class Facts:
 
     isolated: whether the answer runs in a process of its own, its kernels in the emulator.
     limits_memory: whether it can hold a process to ``Call.memory``.
-    compiler: compiles what the answer launches, as isolated as the answer is; None where any compiler may.
+    compiler: compiles what the answer launches, as isolated as the answer is; None where it launches nothing.
     """
 
     isolated: bool = False

@@ -40,8 +40,6 @@ class InProcess:
     copy: makes them. judges_method: whether a backend's answer has to launch Triton kernels, or none.
     """
 
-    facts = Facts()
-
     def __init__(
         self,
         function: Callable[..., Any],
@@ -55,6 +53,22 @@ class InProcess:
         self.contract, self.backend = contract, backend
         self.answer = inspect.unwrap(function)
         self.function = contract.with_gradient(function)
+
+    @classmethod
+    def of(cls, answer: Answer, contract: Contract, backend: str) -> Runner:
+        """Calls the function that the answer's code defines, which runs here and now."""
+        try:
+            return cls(load(answer), contract, backend)
+        except AnswerError as error:
+            kind: Kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
+            return Unloadable(Trouble(kind, str(error), error.details))
+
+    @property
+    def facts(self) -> Facts:
+        """Its compiler is the one that all checks of this process share."""
+        from ..sandbox.compiler import shared_compiler
+
+        return Facts(compiler=shared_compiler())
 
     def close(self) -> None:
         """Nothing of it is left."""
@@ -207,15 +221,6 @@ def _wanted(contract: Contract) -> str:
     if not contract.writes:
         return returned
     return f"{returned} and write {' and '.join(contract.writes)} in place, as `{contract.writes[0]}.copy_(...)` does"
-
-
-def loaded(answer: Answer, contract: Contract, backend: str) -> Runner:
-    """Calls the function that the answer's code defines, which runs here and now."""
-    try:
-        return InProcess(load(answer), contract, backend)
-    except AnswerError as error:
-        kind: Kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
-        return Unloadable(Trouble(kind, str(error), error.details))
 
 
 class _Called(Examined):

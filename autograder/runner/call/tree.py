@@ -4,7 +4,7 @@ lists of leaves.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -18,6 +18,8 @@ Args = tuple[Any, ...]
 @dataclass(frozen=True)
 class Tree:
     """args: the arguments, or results, as they are handed over."""
+
+    TENSORS: ClassVar = 1000  # among the arguments of a call, at most
 
     args: Args
 

@@ -1,9 +1,10 @@
 """A worker for answers, and the compiler for the kernels that they launch."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from . import roles
 from .host import Host
+from .probe import RUNGS, require
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -13,9 +14,14 @@ class Worker(Host):
     """Forks the processes in which answers are called; compiles on the same rung.
 
     hidden: files and folders that no answer may read, even in a folder of libraries: the records of exercises.
+    isolated: whether it has to keep answers from files and network. Raises SandboxError where it cannot.
     """
 
-    def __init__(self, rung: str | None = None, hidden: tuple[str, ...] = ()):
+    RUNGS: ClassVar = RUNGS
+
+    def __init__(self, rung: str | None = None, hidden: tuple[str, ...] = (), isolated: bool = False):
+        if isolated:
+            require("good")
         super().__init__(rung, roles.answering(hidden))
         self._compiler: Compiler | None = None
 

@@ -11,6 +11,7 @@ from ..call.answer import Answer, AnswerError, Cell, imports_course, parse, refu
 from ..call.contract import Contract
 from ..call.examination import Call, Examined
 from .isolated import Isolated
+from .probe import SandboxError
 
 SETUP = Cell("setup", "import math\n\nimport torch\nimport triton\nimport triton.language as tl\n")
 
@@ -18,18 +19,22 @@ SETUP = Cell("setup", "import math\n\nimport torch\nimport triton\nimport triton
 class Extracted(Isolated):
     """An answer that runs in its own process: where its text alone does not load, that is not a fault of its values.
 
-    Raises TypeError and AnswerError as `answer_of` does.
+    Raises SandboxError where it has no text that may run there.
     """
 
     def __init__(self, function: Callable[..., Any], contract: Contract):
-        super().__init__(answer_of(function, contract.name), contract, "triton")
+        try:
+            answer = answer_of(function, contract.name)
+        except (AnswerError, TypeError) as error:
+            raise SandboxError(str(error)) from None
+        super().__init__(answer, contract, "triton")
 
     def examine(self, call: Call) -> Examined:
-        """What `Isolated.examine` returns. Raises AnswerError where the text does not load."""
+        """What `Isolated.examine` returns. Raises SandboxError where the text does not load."""
         examined = super().examine(call)
         trouble = examined.first.trouble
         if trouble and trouble.kind == "unloadable":
-            raise AnswerError(f"the code around it does not run on its own: {trouble.message}")
+            raise SandboxError(f"the code around it does not run on its own: {trouble.message}")
         return examined
 
 

@@ -8,7 +8,7 @@ and one that has ended is started again with the next question.
         for line in sys.stdin.buffer:
             child = os.fork()               # which may die of this line alone
             ...
-                confine_self(readable=[path], seconds=20, memory=1 << 30)
+                LineServer.confine(readable=[path], seconds=20, memory=1 << 30)
 """
 
 import contextlib
@@ -30,10 +30,6 @@ _CHUNK = 1 << 20
 
 # What a question has taken so far, in seconds of processor time and by the clock -> why it is ended, or ""
 Late = Callable[[float, float], str]
-
-
-class ServerEnded(Exception):
-    """The process ended before its answer did, or was ended: then the message says why."""
 
 
 class LineServer:
@@ -64,7 +60,7 @@ class LineServer:
 
     def ask(self, question: str, late: Late = lambda processor, wall: "") -> Iterator[bytes]:
         """The lines of an answer, as they come; the caller knows which is the last. late: asked while the process
-        computes. Raises ServerEnded.
+        computes. Raises EOFError where it ends before its answer does, or is ended: then the message says why.
         """
         process = self._started()
         began, before, text = time.monotonic(), processor_time(process.pid), b""
@@ -81,11 +77,11 @@ class LineServer:
                     yield from lines
                 elif why := late(processor_time(process.pid) - before, time.monotonic() - began):
                     self.close()
-                    raise ServerEnded(why)
+                    raise EOFError(why)
         except (OSError, ValueError):  # it ended, or another thread closed its pipes
             pass
         self.close()
-        raise ServerEnded
+        raise EOFError
 
     @staticmethod
     def questions() -> Iterator[str]:
@@ -93,6 +89,26 @@ class LineServer:
         if sys.platform == "linux":
             linux.prctl(linux.SET_PDEATHSIG, signal.SIGKILL)
         yield from sys.stdin
+
+    @staticmethod
+    def confine(readable: Iterable[str], seconds: int, memory: int) -> None:
+        """Limits this process for good, before it reads what a stranger wrote: seconds of processor time, bytes of
+        memory beyond what it has; no file to write, no process to start. Where the system can (Landlock, seccomp), it
+        reads nothing but Python, the libraries, the grader and what is ``readable``, and reaches no network.
+
+        It keeps its user's rights, so that it can read what only that user may.
+        """
+        confine.limit(seconds, memory, shared=0)
+        if sys.platform != "linux":
+            return
+        linux.prctl(linux.SET_PDEATHSIG, signal.SIGKILL)
+        linux.prctl(linux.SET_DUMPABLE, 0)
+        if landlock.abi():
+            landlock.restrict(landlock.rules([*_libraries(), *readable]))
+        with contextlib.suppress(
+            OSError, LookupError
+        ):  # a kernel without filters, or a processor that has no list here
+            seccomp.apply()
 
     def _started(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._process.poll() is not None:
@@ -113,24 +129,6 @@ def processor_time(pid: int) -> float:
     with contextlib.suppress(OSError), contextlib.closing(linux.Process(pid)) as process:
         return process.processor_time(of_children=False) or 0.0
     return 0.0
-
-
-def confine_self(readable: Iterable[str], seconds: int, memory: int) -> None:
-    """Limits this process for good, before it reads what a stranger wrote: seconds of processor time, bytes of memory
-    beyond what it has; no file to write, no process to start. Where the system can (Landlock, seccomp), it reads
-    nothing but Python, the libraries, the grader and what is ``readable``, and reaches no network.
-
-    It keeps its user's rights, so that it can read what only that user may.
-    """
-    confine.limit(seconds, memory, shared=0)
-    if sys.platform != "linux":
-        return
-    linux.prctl(linux.SET_PDEATHSIG, signal.SIGKILL)
-    linux.prctl(linux.SET_DUMPABLE, 0)
-    if landlock.abi():
-        landlock.restrict(landlock.rules([*_libraries(), *readable]))
-    with contextlib.suppress(OSError, LookupError):  # a kernel without filters, or a processor that has no list here
-        seccomp.apply()
 
 
 @functools.cache

@@ -25,7 +25,7 @@ _PATIENCE = 300  # seconds for an interpreter to start and try a few calls, on a
 
 
 class SandboxError(Exception):
-    """The requested isolation is not available on this machine. The message says what to do."""
+    """The requested isolation is not available on this machine, or not for this code. The message says what to do."""
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ import torch
 
 from ...gpu import KINDS as FINDINGS
 from ...gpu import Finding, KernelLaunch
-from ..call.contract import TENSORS
 from ..call.outcome import Own, Trouble
+from ..call.tree import Tree
 from .wire import checked
 from .wire.buffers import DTYPES
 
 KINDS = frozenset(get_args(Own))
 DETAILS = 8_000  # characters
 MANY = 64
-_OUTPUTS = MANY + TENSORS  # with the arguments that are written in place
+_OUTPUTS = MANY + Tree.TENSORS  # with the arguments that are written in place
 _LAUNCHES = 512  # distinct launches in one call; more are refused rather than truncated: the last one may matter
 _VALUE_LENGTH = 100
 

@@ -15,8 +15,7 @@ from typing import Any
 import torch
 
 from ...call import huge_strides
-from ...call.dtypes import dtype_name
-from ...call.elements import bits, changed, once, span
+from ...call.elements import bits, changed, dtype_name, once, span
 
 ALIGNMENT = max(4096, mmap.PAGESIZE)
 POISON = 0x5B  # every byte of an unwritten output: a finite number in any dtype, and unlikely to be right

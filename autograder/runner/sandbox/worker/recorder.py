@@ -17,7 +17,7 @@ from triton.runtime import interpreter
 
 from ....gpu import ALLOCATE, lazily, surroundings
 from ...call.borrowed import READ, TorchDispatchMode, schema
-from ...call.dtypes import dtype_name
+from ...call.elements import dtype_name
 from ...call.guards import HANDED_OVER
 from ...call.tree import Tree
 from ..wire.plan import CONSTANT
