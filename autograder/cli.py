@@ -57,9 +57,7 @@ def parser() -> argparse.ArgumentParser:
     """The parser of all commands, those that entry points add among them; ``run`` of its result carries one out."""
     from .classroom import command as classroom
     from .gpu.sanitize import command as sanitize
-    from .judge.commands import check, listing, new
-    from .judge.neighbours import command as neighbours
-    from .judge.side_by_side import command as side_by_side
+    from .judge import commands as judge
     from .judge.verdicts import command as verdicts
     from .runner.sandbox.compile_jobs import compile_jobs
 
@@ -68,11 +66,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"graded-kernels {version()}")
     commands = top.add_subparsers(required=True, metavar="command")
 
-    listing.add_to(commands)
-    check.add_to(commands)
-    new.add_to(commands)
-    side_by_side.add_to(commands)
-    neighbours.add_to(commands)
+    judge.add_to(commands)
     sanitize.add_to(commands, compile_jobs)
     for entry in metadata.entry_points(group=COMMANDS):
         entry.load()(commands)

@@ -15,7 +15,7 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.security import Security
 
-from ..judge import SETTINGS, Cluster, configured
+from ..judge import Cluster
 
 STARTS = 3  # of the local cluster, before it is said that its processes do not start
 _PRELOADED = f"{__package__}.preloaded"
@@ -32,7 +32,7 @@ def local(workers: int | None, rung: str) -> Iterator[Cluster]:
     processes do not start.
     """
     prepare()
-    with configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"} | _OWN):
+    with Cluster.configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"} | _OWN):
         with _started(workers or os.cpu_count()) as cluster, Client(cluster) as client:
             yield Cluster(client, rung, lambda: cluster.scheduler.total_nthreads)  # without a message to itself
 
@@ -77,6 +77,6 @@ def _started(workers: int | None) -> LocalCluster:
 
 def variables() -> dict[str, str]:
     """The same settings and the C library's, as environment variables for what is started elsewhere."""
-    own = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": one for name, one in SETTINGS.items()}
+    own = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": one for name, one in Cluster.SETTINGS.items()}
     del own["DASK_DISTRIBUTED__ADMIN__LOG_FORMAT"]  # theirs says when
     return {name: str(value) for name, value in (own | MALLOC).items()}

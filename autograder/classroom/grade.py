@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from ..judge import Cluster, Job, NoWorker, Store, Verdict, count, remote, verdicts_of
+from ..judge import Cluster, Job, Store, Verdict, count
 from ..runner import Answer, SandboxError
 from ..words import Exit
 from .cluster import local, prepare
@@ -33,7 +33,7 @@ def main(options: argparse.Namespace) -> int:
         tell(f"{options.scheduler} is not encrypted: whoever reaches it can read answers and change verdicts.")
     where = options.course, options.students, options.force
     if options.scheduler:
-        return grade(options.assignment, partial(remote, options.scheduler), *where)
+        return grade(options.assignment, partial(Cluster.at, options.scheduler), *where)
     return grade(options.assignment, partial(local, options.workers), *where, prepare)
 
 
@@ -63,7 +63,7 @@ def grade(
     except REFUSALS as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
         return Exit.USAGE
-    except (NoWorker, OSError, RuntimeError) as error:
+    except (OSError, RuntimeError) as error:
         tell(f"Stopped: {str(error).rstrip('.')}.{fix(error)} {KEPT}")
         return Exit.NOT_PASSED
     except KeyboardInterrupt:
@@ -98,13 +98,13 @@ class Making:
             self._advance(notebook)
 
     def carry_out(self, cluster: Cluster) -> None:
-        """Makes the verdicts, and tells of each notebook that has all of its own. Raises NoWorker, OSError."""
+        """Makes the verdicts, and tells of each notebook that has all of its own. Raises RuntimeError, OSError."""
         where = f"; dashboard: {cluster.dashboard}" if cluster.dashboard else ""
         processes = "1 process" if cluster.threads == 1 else f"{cluster.threads} processes"
         tell(f"{count(len(self.queue), 'verdict')} to make, on {processes}{where}")
         begun = time.monotonic()
-        for job, verdict in verdicts_of(cluster, self.queue):
-            self._keep(job, verdict)
+        for job, verdict in self.store.made_on(cluster, self.queue):
+            self._note(job, verdict)
             waiting = self._wait.pop(job.key)
             if self._known[job.key]:  # a cell that later answers are checked without
                 self._withdraw(waiting)
@@ -114,14 +114,12 @@ class Making:
                     left = f", about {duration(len(self._wait) * pace)} left" if self._wait else ""
                     tell(f"[{self._ready}/{self._all}{left}] {notebook.name}")
 
-    def _keep(self, job: Job, verdict: Verdict | str) -> None:
-        """Raises OSError where the verdict cannot be written."""
+    def _note(self, job: Job, verdict: Verdict | str) -> None:
         if isinstance(verdict, str):
             tell(f"The check of an answer to {job.name} crashed ({verdict}). nbgrader leaves it to a person.")
             self._known[job.key] = None
             self._made[job.name] += 1
             return
-        self.store.put(verdict)
         self._known[job.key] = verdict.stopped_in
         self._made[job.name] += 1
         self._seconds[job.name] += verdict.seconds + verdict.grader_seconds

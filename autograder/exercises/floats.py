@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from ..judge import PRECISION, Exercise, Output, Tolerance
+from ..judge import Exercise, Output, Tolerance
 from .cases.floats import compared, pairs, rows, scaled
 from .cases.rounding import EPS
 
@@ -18,7 +18,8 @@ def mismatches_oracle(actual: Tensor, expected: Tensor, tolerance: float) -> Ten
 
 def place(x: Tensor) -> Tensor:
     """The number of x on the line of its format, 0 at zero, from its value alone; infinity is where the format ends."""
-    info, p = torch.finfo(x.dtype), PRECISION[x.dtype]
+    info = torch.finfo(x.dtype)
+    p = 2 - math.frexp(info.eps)[1]  # bits of precision: eps is 2^(1 - p)
     lowest, end = math.frexp(info.smallest_normal)[1], 2.0 ** math.frexp(info.max)[1]
     size = x.double().abs().clamp(max=end)
     _, exponent = torch.frexp(size.clamp(min=info.smallest_normal))  # size = m · 2^exponent with 1/2 <= m < 1

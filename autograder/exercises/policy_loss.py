@@ -3,7 +3,7 @@ flash-linear-attention#1076.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,7 +14,6 @@ from ..judge import (
     Arguments,
     Case,
     CommonMistake,
-    Convention,
     Exercise,
     Floors,
     Output,
@@ -171,7 +170,7 @@ SHRUNK = (-0.1, -0.5, -20.0, -80.0, -104.0, -200.0, -9999.0, 0.05)
 LARGE = (1.0, 5.0, 10.0, 20.0, 21.0, 40.0, 60.0, 80.0)
 F16, BF16 = draw.same.to(torch.float16), draw.same.to(torch.bfloat16)
 BOTH, ALL = ("logp", "old"), ("logp", "old", "mask")
-NO_TOKEN: Convention = "no token"
+NO_TOKEN: Final = "no token"
 CONVERT = "Convert logp and old to float32 before you subtract them, compute there, and round once at the end."
 
 CASES = (

@@ -18,7 +18,7 @@ J = TypeVar("J")
 F = TypeVar("F")
 
 
-class NoWorker(Exception):
+class NoWorker(RuntimeError):
     """No worker can be had, or the one that there is cannot make anything; the message says why."""
 
 

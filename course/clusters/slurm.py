@@ -16,7 +16,7 @@ from distributed import Client
 from distributed.security import Security
 from graded_kernels.autograder.classroom.cluster import variables
 from graded_kernels.autograder.classroom.grade import grade
-from graded_kernels.autograder.judge.verdicts.scheduler import Cluster, configured
+from graded_kernels.autograder.judge.verdicts.scheduler import Cluster
 
 QUEUE, ACCOUNT = "compute", "YOUR-ACCOUNT"
 NODES = 4
@@ -30,7 +30,7 @@ def slurm(rung: str) -> Iterator[Cluster]:
     """A job for each node, and a worker for each of its cores."""
     CERTIFICATES.mkdir(mode=0o700, exist_ok=True)
     with (
-        configured(),
+        Cluster.configured(),
         SLURMCluster(
             queue=QUEUE,
             account=ACCOUNT,

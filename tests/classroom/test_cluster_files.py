@@ -14,11 +14,13 @@ ASKED = "import dask, distributed, json, sys; print(json.dumps([dask.config.get(
 
 
 def test_dask_reads_the_variables():
-    names = [name for name in cluster.SETTINGS if name != "distributed.admin.log-format"]
+    names = [name for name in cluster.Cluster.SETTINGS if name != "distributed.admin.log-format"]
     command = [sys.executable, "-c", ASKED, *names]
     environment = os.environ | cluster.variables()
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert dict(zip(names, json.loads(ran.stdout), strict=True)) == {name: cluster.SETTINGS[name] for name in names}
+    assert dict(zip(names, json.loads(ran.stdout), strict=True)) == {
+        name: cluster.Cluster.SETTINGS[name] for name in names
+    }
 
 
 def test_the_file_to_source_sets_the_same_variables():

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, place, right_answers, scores
 from graded_kernels.autograder.classroom.nbgrader.points import weights_of
-from graded_kernels.autograder.judge.results.points import WEIGHTS
+from graded_kernels.autograder.judge.results.points import Points
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
 from make_submissions import grade_id
 from nbgrader.api import Gradebook
@@ -99,4 +99,4 @@ def test_points_that_cannot_be_given_stop_the_run_before_it_begins(course, setti
 
 
 def test_weights_that_are_left_out_stay():
-    assert weights_of({"point": 50}) == dict(WEIGHTS) | {"point": 50}
+    assert weights_of({"point": 50}) == dict(Points.WEIGHTS) | {"point": 50}

@@ -26,7 +26,7 @@ from graded_kernels.autograder.classroom.nbgrader.autograde import Autograde
 from graded_kernels.autograder.classroom.nbgrader.class_seed import FILE, class_seed
 from graded_kernels.autograder.classroom.nbgrader.points import PerDay
 from graded_kernels.autograder.judge.verdicts import make as making
-from graded_kernels.autograder.runner.sandbox import SandboxError
+from graded_kernels.autograder.runner.sandbox import SandboxError, answers
 from tampered import FULL, TORCH, UNREAD
 
 CHECK = f"{TORCH}-check"
@@ -152,7 +152,7 @@ def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, own_work
 
     hand_in(course, "weak")
     with monkeypatch.context() as patch:
-        patch.setattr(making, "require", lacking)
+        patch.setattr(answers, "require", lacking)
         result = api(course).autograde("tiny", "weak")
         assert not result["success"]
         assert "Nothing was graded: answers would be isolated as weak" in result["log"]

@@ -17,7 +17,7 @@ from graded_kernels.autograder.judge.records.record import WildBug
 from graded_kernels.autograder.judge.results.aim import Aim
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
 from graded_kernels.autograder.judge.results.causes import ROUNDING, VALUES, causes
-from graded_kernels.autograder.judge.results.points import GROSS, MISSED, SHIPPED, WEIGHTS, points_of
+from graded_kernels.autograder.judge.results.points import GROSS, MISSED, SHIPPED, Points, points_of
 from graded_kernels.autograder.judge.results.sentences import SENTENCES
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
@@ -193,7 +193,7 @@ FIRST, POINT, OTHER = case("first"), case("a", "point"), case("b", "point")
 TENS = [case(aim, aim) for aim in ("dtypes", "layouts", "edges")]
 
 
-def score(*cases: dict, together: bool = False, fingerprint: str | None = None, weights=WEIGHTS) -> float:
+def score(*cases: dict, together: bool = False, fingerprint: str | None = None, weights=Points.WEIGHTS) -> float:
     """Of these cases and of all aims that they leave out. together: whether those that fail have one cause."""
     there = {one["name"] for one in cases}
     all_cases = [*cases, *(one for one in (FIRST, POINT, OTHER, *TENS) if one["name"] not in there)]
@@ -364,8 +364,8 @@ def test_the_point_counts_by_its_cases_and_missed_as_a_whole_leaves_half():
     assert score(*whole, case("more", "plain", "numbers")) == 100 - 40 - 12 - 9
     assert score(*whole, case("first", "plain", "numbers")) == 30
     assert score(case("a", "point"), case("b", "point", None, status="fail")) == 80
-    assert score(*whole, weights=WEIGHTS | {Aim.POINT: 10}) == 50
-    assert score(*whole, weights=WEIGHTS | {Aim.POINT: 100}) == pytest.approx(37.5)
+    assert score(*whole, weights=Points.WEIGHTS | {Aim.POINT: 10}) == 50
+    assert score(*whole, weights=Points.WEIGHTS | {Aim.POINT: 100}) == pytest.approx(37.5)
 
 
 def test_conduct_costs_the_plain_values_once():

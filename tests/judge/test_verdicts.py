@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.judge.verdicts import job as jobs
 from graded_kernels.autograder.judge.verdicts import make, source
 from graded_kernels.autograder.judge.verdicts.job import Job, OtherVersions
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
@@ -69,8 +68,8 @@ def test_a_change_of_anything_that_decides_changes_the_key():
 
 @pytest.mark.parametrize("name", ["grader", "python", "torch", "triton", "numpy"])
 def test_so_does_another_version(name, monkeypatch):
-    key, versions = JOB.key, jobs.versions()
-    monkeypatch.setattr(jobs, "versions", lambda: versions | {name: "another"})
+    key, versions = JOB.key, Job.versions()
+    monkeypatch.setattr(Job, "versions", staticmethod(lambda: versions | {name: "another"}))
     assert dataclasses.replace(JOB).key != key
 
 
@@ -92,7 +91,7 @@ def changed(house: Path, place: str, old: str, new: str) -> bool:
 
 
 def test_the_graders_version_is_the_source_that_decides(house):
-    assert jobs.versions()["grader"] == source.digest(house)
+    assert Job.versions()["grader"] == source.digest(house)
     for place in (
         "judge/judge.py",
         "exercises/silu.py",
@@ -104,7 +103,7 @@ def test_the_graders_version_is_the_source_that_decides(house):
         assert changed(house, place, "1 + 2", "1 - 2")
         assert changed(house, place, "one # two", "one # three")
     (house / "judge" / "another.py").write_text("a = 1\n")
-    assert source.digest(house) != jobs.versions()["grader"]
+    assert source.digest(house) != Job.versions()["grader"]
 
 
 def test_a_verdict_depends_on_packages_that_offer_exercises(tmp_path, monkeypatch):
@@ -113,7 +112,7 @@ def test_a_verdict_depends_on_packages_that_offer_exercises(tmp_path, monkeypatc
 
     def key(*packages) -> str:
         monkeypatch.setattr(source, "offered", lambda: list(map(str, packages)))
-        jobs.versions.cache_clear()
+        Job.versions.cache_clear()
         return dataclasses.replace(JOB).key  # worked out anew
 
     record.write_text("SCALE = 30\n")
@@ -165,8 +164,8 @@ def test_a_job_travels_as_json(job):
 
 
 def test_a_machine_with_other_versions_refuses_a_job(monkeypatch):
-    text, versions = JOB.to_json(), jobs.versions()
-    monkeypatch.setattr(jobs, "versions", lambda: versions | {"torch": "2.0.0"})
+    text, versions = JOB.to_json(), Job.versions()
+    monkeypatch.setattr(Job, "versions", staticmethod(lambda: versions | {"torch": "2.0.0"}))
     with pytest.raises(OtherVersions, match="torch 2.0.0"):
         Job.from_json(text)
 

@@ -20,7 +20,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import compute_checksum, is_grade
 from traitlets import Float
 
-from ...judge import WEIGHTS, Aim
+from ...judge import Aim, Points
 from .rebuild import grade_id
 
 
@@ -34,7 +34,7 @@ def weights_of(aims: Mapping[str, float]) -> dict[str, float]:
         if name not in set(Aim):
             raise PointsError(f"c.Grade.aims: there is no {name!r}; there are {', '.join(Aim)}")
         _assert_number(f"c.Grade.aims: {name}", weight)
-    weights = dict(WEIGHTS) | dict(aims)
+    weights = dict(Points.WEIGHTS) | dict(aims)
     if not weights[Aim.PLAIN]:
         raise PointsError("c.Grade.aims: plain is 0, and every exercise has plain values; give it some weight")
     return weights

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from ...judge import Job, versions
+from ...judge import Job
 from ...runner import Answer
 from .other_files import TIME
 from .points import weights_of
@@ -142,7 +142,7 @@ def standard(aims: Mapping[str, float], job_of: Callable[[Answer, str], Job], re
     """
     running = [cell.source for cell in released.cells if runs(cell) and not is_answer(cell)]
     found = {AIMS: _digest(weights_of(aims)), "the released cells that run": _digest(running)}
-    found |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in versions().items()}
+    found |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in Job.versions().items()}
     for cell in released.cells:
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
         if not exercise or not grade_id(cell).endswith("-check"):

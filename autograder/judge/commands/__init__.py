@@ -1,1 +1,13 @@
-"""Commands of `graded-kernels` that take more than a few lines. Each imports what it needs when it is run."""
+"""The judge's commands of `graded-kernels`. Each imports what it needs when it is run."""
+
+from ...words import Commands
+
+
+def add_to(commands: Commands) -> None:
+    """Adds ``list``, ``check``, ``new``, ``compare`` and ``neighbours`` to the parser."""
+    from ..neighbours import command as neighbours  # which imports from this folder
+    from ..side_by_side import command as side_by_side
+    from . import check, listing, new
+
+    for one in (listing, check, new, side_by_side, neighbours):
+        one.add_to(commands)

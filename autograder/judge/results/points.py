@@ -19,13 +19,12 @@ better answer never gets less.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from .aim import Aim
 from .excuses import OUTPUTS, VALUES, Excuse, excuses
 from .flaw import Flaw
 
-WEIGHTS: Mapping[str, float] = {Aim.PLAIN: 30, Aim.POINT: 40, Aim.DTYPES: 10, Aim.LAYOUTS: 10, Aim.EDGES: 10}
 FORMS: Mapping[str, float] = {  # points of 100
     "returned": 10,
     "dtype": 15,
@@ -71,12 +70,20 @@ class Points:
     score is less than their sum, in sentences; or "".
     """
 
+    WEIGHTS: ClassVar[Mapping[str, float]] = {
+        Aim.PLAIN: 30,
+        Aim.POINT: 40,
+        Aim.DTYPES: 10,
+        Aim.LAYOUTS: 10,
+        Aim.EDGES: 10,
+    }
+
     score: float
     parts: list[Part] = field(default_factory=list)
     limit: str = ""
 
 
-def points_of(report: Mapping[str, Any], weights: Mapping[str, float] = WEIGHTS) -> Points:
+def points_of(report: Mapping[str, Any], weights: Mapping[str, float] = Points.WEIGHTS) -> Points:
     """The points for ``report`` (`ReportData.to_dict`). weights: of the aims, in any unit."""
     cases = [case for case in report["cases"] if not case["bonus"] and case["aim"]]
     if any(case["flaw"] == Flaw.WHOLE for case in report["cases"]):

@@ -72,14 +72,14 @@ def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
 def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
     """On a cluster that Dask leads. Raises NoWorker, and UsageError where Dask is missing."""
     try:
-        from ..verdicts.scheduler import remote
+        from ..verdicts.scheduler import Cluster
     except ImportError:
         raise UsageError("--scheduler needs Dask: pip install distributed") from None
     from .table_task import made
 
     if not address.startswith("tls://"):
         print(f"{address} is not encrypted: whoever reaches it can read the jobs and change verdicts.", file=sys.stderr)
-    with remote(address, "") as cluster:
+    with Cluster.at(address, "") as cluster:
         for job, found in made_by(cluster, jobs, functools.partial(made, seconds=seconds)):
             yield job, found or about(job) | without_report("crashed", LEFT) | {"final": False}
 

@@ -6,10 +6,13 @@ import json
 import platform
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runner import Answer, Limits
 from . import source
+
+if TYPE_CHECKING:
+    from ..records.record import Case, Exercise, Witness
 
 LIBRARIES = ("torch", "triton", "numpy")
 
@@ -38,7 +41,31 @@ class Job:
     @functools.cached_property
     def key(self) -> str:
         """SHA-256 of the job and of the versions that it runs on, as 64 hexadecimal digits."""
-        return hashlib.sha256(json.dumps([self._data(), versions()], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([self._data(), self.versions()], sort_keys=True).encode()).hexdigest()
+
+    @staticmethod
+    @functools.cache
+    def versions() -> dict[str, str]:
+        """What a verdict depends on besides its job, by name: a library's version, "none" where it is missing; of the
+        grader the digest of the source that decides, and of packages that offer exercises, if any, that of theirs.
+        """
+        records = source.digest_of_offered()
+        found = {"grader": source.digest(), "python": platform.python_version()} | (
+            {"records": records} if records else {}
+        )
+        return found | {library: _version(library) for library in LIBRARIES}
+
+    @staticmethod
+    @functools.lru_cache(maxsize=64)
+    def own(exercise: str, record: str, cases: str = "") -> "tuple[Exercise | Witness | None, tuple[Case, ...]]":
+        """A teacher's own record of an exercise and own cases for it, from their texts; None and no cases where a text
+        is empty. Raises ValueError where one cannot be used. Imports PyTorch.
+        """
+        from ..records.external_records import read_cases, read_text
+        from ..records.table import find
+
+        own = read_text(record, exercise) if record else None
+        return own, read_cases(cases, own or find(exercise)) if cases else ()
 
     def to_json(self) -> str:
         """The job as JSON with its key, by which a worker can tell whether it has the same versions."""
@@ -55,23 +82,13 @@ class Job:
         key, answer = data.pop("key"), Answer.of(data.pop("answer"))
         job = cls(answer, limits=Limits(**data.pop("limits")), **data)
         if job.key != key:
-            found = ", ".join(f"{name} {version[:12]}" for name, version in versions().items())
+            found = ", ".join(f"{name} {version[:12]}" for name, version in cls.versions().items())
             raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {found}")
         return job
 
 
 class OtherVersions(Exception):
     """A worker whose grader or libraries differ; the message says which it has."""
-
-
-@functools.cache
-def versions() -> dict[str, str]:
-    """What a verdict depends on besides its job, by name: a library's version, "none" where it is missing; of the
-    grader the digest of the source that decides, and of packages that offer exercises, if any, that of theirs.
-    """
-    records = source.digest_of_offered()
-    found = {"grader": source.digest(), "python": platform.python_version()} | ({"records": records} if records else {})
-    return found | {library: _version(library) for library in LIBRARIES}
 
 
 def _version(library: str) -> str:

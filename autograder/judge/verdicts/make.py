@@ -18,7 +18,6 @@ from .job import Job
 from .verdict import LATE, LOST, Verdict
 
 if TYPE_CHECKING:  # where every verdict is there, PyTorch is not imported
-    from ..records.record import Case, Exercise, Witness
     from ..report.report import Report
 
 LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
@@ -35,7 +34,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     began, busy, lost = time.monotonic(), time.process_time(), worker.lost
     notebook = notebook or Budget("notebook", float("inf"))
     spent, compiling, forking = notebook.spent, worker.compiler.spent, worker.spent
-    record, cases = read_own(job.answer.exercise, job.record, job.cases)
+    record, cases = job.own(job.answer.exercise, job.record, job.cases)
     report = check_answer(
         job.answer,
         Settings(job.backend, job.seed),
@@ -78,18 +77,6 @@ def load(drawing: bool = False) -> None:
         for module in (*_NEEDED, *(("judge.report.plot",) if drawing else ())):
             importlib.import_module(f"...{module}", __package__)
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
-
-
-@functools.lru_cache(maxsize=64)
-def read_own(exercise: str, record: str, cases: str) -> "tuple[Exercise | Witness | None, tuple[Case, ...]]":
-    """A teacher's own record of an exercise and own cases for it, from their texts; None and no cases where a text is
-    empty. Raises ValueError where one cannot be used.
-    """
-    from ..records.external_records import read_cases, read_text
-    from ..records.table import find
-
-    own = read_text(record, exercise) if record else None
-    return own, read_cases(cases, own or find(exercise)) if cases else ()
 
 
 def shown(report: "Report") -> tuple[str, str, dict[str, Any]]:

@@ -6,6 +6,7 @@ Whoever reaches a scheduler can run code in its workers.
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import dask
 from distributed import Client, Future, as_completed
@@ -16,15 +17,6 @@ from .verdict import DEATHS
 
 _AHEAD = 4  # checks that are handed to a cluster which has no worker yet
 _PATIENCE = 60  # seconds to reach a scheduler
-SETTINGS = {
-    "distributed.scheduler.allowed-failures": DEATHS - 1,
-    "distributed.admin.log-format": "%(message)s",
-    # Dask samples every process's stack 100 times a second and wakes each event loop 50 times a second: 6% of a core
-    # for the client and as much for each worker, whatever they do; like this 1%.
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.admin.system-monitor.interval": "5s",
-}
 
 
 class Cluster:
@@ -32,10 +24,39 @@ class Cluster:
     against the check that it was at, and no other.
     """
 
+    SETTINGS: ClassVar[dict[str, Any]] = {
+        "distributed.scheduler.allowed-failures": DEATHS - 1,
+        "distributed.admin.log-format": "%(message)s",
+        # Dask samples every process's stack 100 times a second and wakes each event loop 50 times a second: 6% of a
+        # core for the client and as much for each worker, whatever they do; like this 1%.
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",
+        "distributed.admin.system-monitor.interval": "5s",
+    }
+
     def __init__(self, client: Client, rung: str, threads: Callable[[], int] | None = None):
         """threads: how many there are now; by default the scheduler is asked."""
         self._client, self._rung, self._threads = client, rung, threads
         self.dashboard = client.dashboard_link
+
+    @classmethod
+    @contextmanager
+    def at(cls, address: str, rung: str) -> "Iterator[Cluster]":
+        """The one at ``address``; certificates for ``tls://`` come from Dask's own configuration. Raises NoWorker."""
+        with cls.configured():
+            try:
+                client = Client(address, timeout=_PATIENCE)
+            except (OSError, ValueError, TypeError) as error:
+                raise NoWorker(f"no scheduler answers at {address}: {error}") from None
+            with client:
+                yield cls(client, rung)
+
+    @classmethod
+    @contextmanager
+    def configured(cls) -> Iterator[None]:
+        """Dask's settings for a scheduler, client or workers that this process starts."""
+        with dask.config.set(cls.SETTINGS):
+            yield
 
     @property
     def threads(self) -> int:
@@ -70,22 +91,3 @@ class Cluster:
             else:
                 raise NoWorker(f"the cluster gave up a check: {future.exception()}")
             future.release()
-
-
-@contextmanager
-def remote(address: str, rung: str) -> Iterator[Cluster]:
-    """The one at ``address``; certificates for ``tls://`` come from Dask's own configuration. Raises NoWorker."""
-    with configured():
-        try:
-            client = Client(address, timeout=_PATIENCE)
-        except (OSError, ValueError, TypeError) as error:
-            raise NoWorker(f"no scheduler answers at {address}: {error}") from None
-        with client:
-            yield Cluster(client, rung)
-
-
-@contextmanager
-def configured() -> Iterator[None]:
-    """Dask's settings for a scheduler, client or workers that this process starts."""
-    with dask.config.set(SETTINGS):
-        yield

@@ -10,12 +10,16 @@ import hashlib
 import json
 import os
 import secrets
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .job import Job
 from .verdict import Damaged, Verdict
+
+if TYPE_CHECKING:
+    from ..make_all import Cluster
 
 FOLDER = "verdicts"
 LOG = "made.log"
@@ -80,6 +84,17 @@ class Store:
             verdict = make(job, verdict.checks + 1 if verdict else 1)
             self.keep(verdict)
         return verdict, there
+
+    def made_on(self, cluster: "Cluster", jobs: deque[Job]) -> Iterator[tuple[Job, Verdict | str]]:
+        """Makes and puts the verdicts; each job with its own, or with how its check crashed. More jobs may be added
+        between two results. Raises OSError as `put` does, and RuntimeError where the cluster has no worker.
+        """
+        from .task import verdicts_of
+
+        for job, verdict in verdicts_of(cluster, jobs):
+            if isinstance(verdict, Verdict):
+                self.put(verdict)
+            yield job, verdict
 
     def keep(self, verdict: Verdict) -> None:
         """Puts it; where that cannot be done, only the next run has to do the work again."""
