@@ -5,7 +5,6 @@ from torch import Tensor
 
 from ...kernels.wild import kl as wild
 from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, case, draw
-from ..runner import UPSTREAM
 from .cases.rounding import EPS
 from .cases.wording import AGAIN, KEEP_NOTHING, STEP_BY_STEP
 from .kl import k3
@@ -14,10 +13,10 @@ CAP, REACHED = 10.0, 2.6109  # r where k3 reaches it; and at -10.99998
 
 
 def capped(logp: Tensor, ref: Tensor) -> tuple[Tensor, Tensor]:
-    """(min(k3, 10), its gradient in logp for `UPSTREAM`), which is 0 above the cap."""
+    """(min(k3, 10), its gradient in logp for `Exercise.UPSTREAM`), which is 0 above the cap."""
     r = (ref - logp).clamp(-20, 5)
     kl = k3(torch.zeros_like(r), r)
-    return kl.clamp(max=CAP), (-UPSTREAM * torch.expm1(r)).masked_fill(kl > CAP, 0.0).detach()
+    return kl.clamp(max=CAP), (-Exercise.UPSTREAM * torch.expm1(r)).masked_fill(kl > CAP, 0.0).detach()
 
 
 def floor(logp: Tensor, ref: Tensor) -> Floors:

@@ -5,19 +5,18 @@ from torch import Tensor
 
 from ...kernels.wild import silu_function as wild
 from ..judge import HALVES, CommonMistake, Exercise, Floors, Output, Tolerance, Values, case, draw
-from ..runner import UPSTREAM
 from .cases.wording import AGAIN, KEEP_NOTHING, STEP_BY_STEP
 from .silu import silu, silu_floor, silu_slope, slope_floor
 
 
 def with_gradient(x: Tensor) -> tuple[Tensor, Tensor]:
-    """(silu, its gradient for `UPSTREAM`)."""
-    return silu(x), UPSTREAM * silu_slope(x.detach())
+    """(silu, its gradient for `Exercise.UPSTREAM`)."""
+    return silu(x), Exercise.UPSTREAM * silu_slope(x.detach())
 
 
 def floor(x: Tensor) -> Floors:
     """Those of silu_forward and of silu_backward."""
-    return *silu_floor(x), *slope_floor(torch.full_like(x, UPSTREAM), x)
+    return *silu_floor(x), *slope_floor(torch.full_like(x, Exercise.UPSTREAM), x)
 
 
 def numbers(*sizes: int) -> Values:

@@ -5,7 +5,6 @@ from torch import Tensor
 
 from ...kernels.wild import token_mean as wild
 from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, case, draw
-from ..runner import UPSTREAM
 from .cases.bad_labels import IGNORE
 from .cases.rounding import EPS, floors, leaning_walk
 from .cases.wording import AGAIN, KEEP_NOTHING
@@ -14,21 +13,21 @@ from .cases.wording import AGAIN, KEEP_NOTHING
 def mean_of_tokens(
     loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(mean, its gradient for `UPSTREAM`)."""
+    """(mean, its gradient for `Exercise.UPSTREAM`)."""
     keep = labels != ignore_index
     items = int(keep.sum() if num_items is None else num_items)
     share = keep.to(loss.dtype) / items if items else torch.zeros_like(loss)
-    return (loss.where(keep, 0.0) * share).sum(), UPSTREAM * share
+    return (loss.where(keep, 0.0) * share).sum(), Exercise.UPSTREAM * share
 
 
 def torch_mean(
     loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """What PyTorch's operators give, division by 0 included: (mean, its gradient for `UPSTREAM`)."""
+    """What PyTorch's operators give, division by 0 included: (mean, its gradient for `Exercise.UPSTREAM`)."""
     loss = loss.detach().clone().requires_grad_()
     kept = loss.where(labels != ignore_index, 0.0).sum()
     mean = kept / ((labels != ignore_index).sum() if num_items is None else num_items)
-    return mean.detach(), torch.autograd.grad(mean, loss, torch.tensor(UPSTREAM))[0]
+    return mean.detach(), torch.autograd.grad(mean, loss, torch.tensor(Exercise.UPSTREAM))[0]
 
 
 def sum_floor(loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None) -> Floors:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .call.error_line import interrupted
     from .call.examination import Call, Examined, Layouts, Runner, Unloadable
     from .call.function import Function
-    from .call.gradient import UPSTREAM
     from .call.huge_strides import far_apart
     from .call.outcome import Decoy, Outcome, Trouble
     from .call.printing import few_lines
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from .sandbox import Budget, Isolated, Limits, SandboxError, Worker, probe
     from .sandbox.extracted import Extracted
     from .sandbox.line_server import LineServer
-    from .sandbox.paths import offered, offers_of
+    from .sandbox.paths import Offers
     from .sandbox.proof import Proof
     from .sandbox.worker.garbage_collection import no_garbage
 

@@ -2,7 +2,7 @@
 
 from .ipython import shell
 from .lazy import lazy_face
-from .progress import Progress, Terminal, wants_color
+from .progress import Progress, Terminal
 from .quality import Quality
 from .text import is_python, visible
 from .usage import Commands, Exit, UsageError, new_file

@@ -104,7 +104,7 @@ class Terminal:
             self.stream.write("\r\033[K")
             self.stream.flush()
 
-
-def wants_color(stream: TextIO) -> bool:
-    """Whether to colour what goes to ``stream``. https://no-color.org: any ``NO_COLOR`` but an empty one means no."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    @staticmethod
+    def wants_color(stream: TextIO) -> bool:
+        """Whether to colour what goes to ``stream``. https://no-color.org: ``NO_COLOR``, unless empty, says no."""
+        return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

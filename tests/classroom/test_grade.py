@@ -15,8 +15,9 @@ from graded_kernels.autograder import cli
 from graded_kernels.autograder.classroom import cluster
 from graded_kernels.autograder.classroom import grade as grading
 from graded_kernels.autograder.classroom.course import Course
+from graded_kernels.autograder.classroom.nbgrader.other_files import digest
 from graded_kernels.autograder.classroom.nbgrader.reader import Reader
-from graded_kernels.autograder.classroom.nbgrader.regrade import Origin, digest, mark
+from graded_kernels.autograder.classroom.nbgrader.regrade import Origin, mark
 from graded_kernels.autograder.judge.make_all import UNFIT, NoWorker
 from graded_kernels.autograder.judge.verdicts.job import Job
 from graded_kernels.autograder.judge.verdicts.store import Store

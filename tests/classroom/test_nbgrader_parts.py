@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from graded_kernels.autograder.classroom.nbgrader.notebook_code import is_published
-from graded_kernels.autograder.classroom.nbgrader.other_files import elsewhere
+from graded_kernels.autograder.classroom.nbgrader.other_files import digest, elsewhere
 from graded_kernels.autograder.classroom.nbgrader.pages import notes_output
 from graded_kernels.autograder.classroom.nbgrader.points import PerDay, lateness
-from graded_kernels.autograder.classroom.nbgrader.regrade import digest
 from graded_kernels.autograder.classroom.nbgrader.summary import Summary, quiet
 from graded_kernels.autograder.runner.doctor import doctor
 from nbgrader.api import Gradebook

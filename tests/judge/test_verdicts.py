@@ -111,7 +111,7 @@ def test_a_verdict_depends_on_packages_that_offer_exercises(tmp_path, monkeypatc
     record.parent.mkdir()
 
     def key(*packages) -> str:
-        monkeypatch.setattr(source, "offered", lambda: list(map(str, packages)))
+        monkeypatch.setattr(source.Offers, "files", list(map(str, packages)))
         Job.versions.cache_clear()
         return dataclasses.replace(JOB).key  # worked out anew
 

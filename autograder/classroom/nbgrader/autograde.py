@@ -25,18 +25,18 @@ from traitlets import Float, List, Unicode
 from ...runner import SandboxError, close_to_others
 from . import disk, interrupt, lock, other_files, points
 from .borrowed import destination, is_first_pass
-from .by_hand import Seen, seen_in
+from .by_hand import Seen
 from .class_seed import ClassSecretError
 from .extension import with_notebooks
 from .generate import GenerateAssignment
 from .grade import Grade
 from .hidden_cases import HiddenCasesError
 from .lock import Lock, Locked
-from .other_files import not_read, unfit
+from .other_files import digest, not_read, unfit
 from .points import lateness, renewed
 from .reader import Reader
 from .rebuild import NOTES, RECORD
-from .regrade import BEGUN, Origin, digest, is_current, mark, remove_outdated, standard
+from .regrade import BEGUN, Origin, is_current, mark, remove_outdated, seen_in, standard
 from .submission import Notebook, NotReleased, Released, Submission
 from .summary import Summary, quiet
 

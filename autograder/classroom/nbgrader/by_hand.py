@@ -3,15 +3,12 @@ automatic score as well.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 from nbgrader.api import Grade
 from nbgrader.utils import determine_grade, is_grade
 
 from .rebuild import grade_id
-from .regrade import graded_from
 
 Seen = tuple[str, float | None]  # an answer's text and automatic score
 CHECK = "-check"
@@ -22,12 +19,6 @@ def seen(graded: NotebookNode) -> dict[str, Seen]:
     texts = {grade_id(cell): cell.source for cell in graded.cells}
     ids = {grade_id(cell): cell for cell in graded.cells if is_grade(cell)}
     return {name: (texts.get(name.removesuffix(CHECK), ""), determine_grade(cell)[0]) for name, cell in ids.items()}
-
-
-def seen_in(folder: Path) -> dict[str, dict[str, Seen]]:
-    """The same of the notebooks in a folder, by name. What a run left half done nobody has seen."""
-    complete = [path for path in folder.glob("*.ipynb") if graded_from(path)]
-    return {path.stem: seen(nbformat.read(path, as_version=4)) for path in complete}
 
 
 def waits(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> bool:

@@ -1,12 +1,13 @@
 """What lies below ``submitted/`` besides the notebooks that are read: the other files of a submission, all of which
 nbgrader copies, and one from which it reads the time of submission; and notebooks under another name, or in another
-folder than nbgrader's.
+folder than nbgrader's. `digest` tells one submission from another.
 """
 
 import contextlib
 import difflib
 import fnmatch
 import glob
+import hashlib
 import os
 import re
 import shlex
@@ -252,3 +253,21 @@ def _closest(name: str, known: Iterable[str]) -> str:
 
 def _without_layout(name: str) -> str:
     return re.sub(r"[ _-]+", "_", _COPY.sub("", name).lower()).lstrip("0")
+
+
+def digest(folder: Path, megabytes: float) -> str:
+    """Digests the folder's notebooks and its time of submission, with their names.
+
+    A file that is too large to be read, and what is not a file, counts by its size and the time of its last change.
+    """
+    found = hashlib.sha256()
+    for path in sorted([*folder.glob("*.ipynb"), folder / TIME]):
+        try:
+            facts = path.lstat()
+            small = stat.S_ISREG(facts.st_mode) and facts.st_size <= megabytes * 1_000_000
+            content = path.read_bytes() if small else f"{facts.st_mode} {facts.st_size} {facts.st_mtime_ns}".encode()
+        except OSError as error:
+            content = type(error).__name__.encode()
+        for part in (os.fsencode(path.name), content):
+            found.update(len(part).to_bytes(8) + part)
+    return found.hexdigest()

@@ -7,18 +7,17 @@ import fnmatch
 import hashlib
 import json
 import logging
-import os
 import shutil
-import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
 from ...judge import Job
 from ...runner import Answer
-from .other_files import TIME
+from .by_hand import Seen, seen
 from .points import weights_of
 from .rebuild import RECORD, exercise_of, grade_id, is_answer, runs
 from .summary import Summary
@@ -57,24 +56,6 @@ class Origin:
     standard: Mapping[str, str]
 
 
-def digest(folder: Path, megabytes: float) -> str:
-    """Digests the folder's notebooks and its time of submission, with their names.
-
-    A file that is too large to be read, and what is not a file, counts by its size and the time of its last change.
-    """
-    found = hashlib.sha256()
-    for path in sorted([*folder.glob("*.ipynb"), folder / TIME]):
-        try:
-            facts = path.lstat()
-            small = stat.S_ISREG(facts.st_mode) and facts.st_size <= megabytes * 1_000_000
-            content = path.read_bytes() if small else f"{facts.st_mode} {facts.st_size} {facts.st_mtime_ns}".encode()
-        except OSError as error:
-            content = type(error).__name__.encode()
-        for part in (os.fsencode(path.name), content):
-            found.update(len(part).to_bytes(8) + part)
-    return found.hexdigest()
-
-
 def graded_from(path: Path) -> Origin | None:
     """What the graded notebook at ``path`` was made from; None if grading did not finish."""
     try:
@@ -86,6 +67,12 @@ def graded_from(path: Path) -> Origin | None:
         return None  # half written
     except (LookupError, TypeError, AttributeError):
         return Origin("", {})
+
+
+def seen_in(folder: Path) -> dict[str, dict[str, Seen]]:
+    """What a person sees in each notebook of a folder, by its name. What a run left half done nobody has seen."""
+    complete = [path for path in folder.glob("*.ipynb") if graded_from(path)]
+    return {path.stem: seen(nbformat.read(path, as_version=4)) for path in complete}
 
 
 def mark(notebook: NotebookNode, origin: Origin) -> None:

@@ -19,7 +19,7 @@ from ...judge import Job
 from ...runner import Answer, Cell
 from . import other_files, points
 from .notebook_file import Unreadable, plain
-from .other_files import answers, renamed, why_unread
+from .other_files import answers, digest, renamed, why_unread
 from .pages import NotGradable, notes_output
 from .reader import Reader
 from .rebuild import (
@@ -36,7 +36,6 @@ from .rebuild import (
     with_notes,
     without_submission,
 )
-from .regrade import digest
 
 Stop = dict[str, Any]  # the cell whose own statements ended a check, and the reason: `Verdict.stopped_in`
 
@@ -191,8 +190,8 @@ class Notebook:
 class Submission:
     """The folder of one student: its notebooks by name, and what else lies there.
 
-    digest: of what was read (`regrade.digest`). left_out: the other files that are not copied, and why. missing: the
-    notebooks that were not handed in.
+    digest: of what was read (`other_files.digest`). left_out: the other files that are not copied, and why. missing:
+    the notebooks that were not handed in.
     """
 
     def __init__(self, released: Released, reader: Reader, student: str, handed_in: Iterable[str], megabytes: float):

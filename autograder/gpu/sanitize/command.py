@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ...words import Commands, Quality, Terminal, UsageError, new_file, wants_color
+from ...words import Commands, Quality, Terminal, UsageError, new_file
 from ..compiler.ahead_of_time import RunJobs
 from ..devices import DEFAULT, DEVICES
 from . import cobertura, json_report, revision, run_report, sarif
@@ -287,7 +287,7 @@ def main(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(json_report.data(run, code), indent=2), flush=True)
     else:
-        print(run_report.text(run, code, options.hints, wants_color(sys.stdout)), flush=True)
+        print(run_report.text(run, code, options.hints, Terminal.wants_color(sys.stdout)), flush=True)
     return code if _written(options, run, baseline) else UNABLE
 
 

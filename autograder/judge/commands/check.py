@@ -140,13 +140,13 @@ def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
         from .junit import write
 
         write(options.junit, [(options.files[0], report)])
-    from ...words import wants_color
+    from ...words import Terminal
     from ..report import terminal as text
 
     if options.json:
         shown = json.dumps(report.to_dict(), indent=2, allow_nan=False)
     else:
-        shown = text.render(report, color=wants_color(stdout), details=options.details)
+        shown = text.render(report, color=Terminal.wants_color(stdout), details=options.details)
     print(shown, file=stdout, flush=True)
     return Exit.PASSED if report.passed else Exit.NOT_PASSED
 

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-from ...runner import offers_of
+from ...runner import Offers
 from .record import Case, Exercise, RecordError, Witness
 from .validation import of_cases, validate
 
@@ -110,14 +110,14 @@ def _records_of(found: object) -> tuple[Record, ...]:
 @functools.cache
 def offers() -> tuple[Offer, ...]:
     """Returns what other installed packages offer, by name. What cannot be used is reported, not raised."""
-    return tuple(map(_offer, offers_of(course=False)))
+    return tuple(map(_offer, Offers(course=False).points))
 
 
 def course_records() -> tuple[Record, ...]:
     """The course's own. Raises RecordError where one of its files cannot be imported, or the package is not installed
     with its entry points.
     """
-    for point in offers_of(course=True):
+    for point in Offers(course=True).points:
         return _records_of(point.load())
     raise RecordError(
         "graded-kernels is installed without its entry point of the group graded_kernels.exercises: run `make doctor` "

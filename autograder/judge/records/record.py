@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 
@@ -221,7 +221,7 @@ class Exercise:
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
     upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
     gradient_of: an input whose gradient is the last output. The answer returns the one before, attached to the graph,
-        and the check takes the gradient of it for `gradient.UPSTREAM`.
+        and the check takes the gradient of it for `UPSTREAM`.
     most_bytes: the most memory for these arguments that an answer's tensors may take at once, what it returns included.
     forward: the exercise whose outputs this one takes as saved, where it is a gradient.
     large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
@@ -230,6 +230,8 @@ class Exercise:
     about: names of the cases without which an answer is worth little, those of `MEASURED` among them.
     notes: whether a report on a Triton answer that passed says what may be otherwise on a GPU; not on a first kernel.
     """
+
+    UPSTREAM: ClassVar = Contract.UPSTREAM
 
     name: str
     summary: str

@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 
-from ...words import visible, wants_color
+from ...words import Terminal, visible
 from ..results.causes import Cause
 from ..results.data import ReportData
 from . import phrases
@@ -25,7 +25,7 @@ def render(report: ReportData, color: bool | None = None, points: bool = True, d
     says what it is worth. details: whether it says all that was measured, and where a GPU may differ.
     """
     width = min(max(shutil.get_terminal_size().columns, 40), 100)
-    page = Page(wants_color(sys.stdout) if color is None else color, width)
+    page = Page(Terminal.wants_color(sys.stdout) if color is None else color, width)
     verdict = phrases.verdict(report, points)
     if report.passed:
         verdict += f", {phrases.count(len(phrases.passing(report.cases)), 'case')}"

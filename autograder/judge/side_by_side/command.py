@@ -61,7 +61,7 @@ def main(options: argparse.Namespace) -> int:
     if not options.candidate:
         raise UsageError("name a reference and a candidate, or a table of them with --table")
     stdout = keep_stdout()
-    from ...words import wants_color
+    from ...words import Terminal
     from ..report import terminal  # after the command line was understood: it takes seconds
     from .comparison import compare
     from .errors import CompareError
@@ -85,7 +85,7 @@ def main(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(report.to_dict(), indent=2, allow_nan=False), file=stdout, flush=True)
     else:
-        print(terminal.render(report, color=wants_color(stdout)), file=stdout, flush=True)
+        print(terminal.render(report, color=Terminal.wants_color(stdout)), file=stdout, flush=True)
     return Exit.PASSED if report.passed else Exit.NOT_PASSED
 
 

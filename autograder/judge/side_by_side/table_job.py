@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ...words import Quality, UsageError
+from ..verdicts import job as checks
 from ..verdicts import source
-from ..verdicts.job import versions
 from .method import COMPUTES, KINDS
 
 FIELDS = ("id", "reference", "candidate", "arguments", "like", "seed", "options")
@@ -78,7 +78,7 @@ class Job:
         data = asdict(self)
         del data["id"], data["table"]
         own = source.digest(decides=("judge/side_by_side",))
-        return hashlib.sha256(json.dumps([data, versions(), own], sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([data, checks.Job.versions(), own], sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> str:
         """The job for the process that makes its verdict."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ...runner import offered
+from ...runner import Offers
 
 HOUSE = Path(__file__).parents[2]
 # What decides, of the grader and of the published bugs that answers are compared with. Scores are computed from the
@@ -41,7 +41,7 @@ def digest(house: Path = HOUSE, decides: tuple[str, ...] = DECIDES) -> str:
 
 def digest_of_offered() -> str:
     """The same of the packages that offer exercises; "" where there is none."""
-    places = [Path(place) for place in offered()]
+    places = [Path(place) for place in Offers(course=False).files]
     found = sorted(path for place in places for path in (place.rglob("*.py") if place.is_dir() else [place]))
     return _digest((path.name, path) for path in found if path.suffix == ".py") if found else ""
 

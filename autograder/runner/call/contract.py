@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
-from .gradient import followed
+from .gradient import UPSTREAM, followed
 from .tree import Args, Tree
 
 FINISHING = frozenset({"div", "mul", "neg"})  # operators on one number, the end of a sum that was allowed
@@ -53,6 +53,8 @@ class Contract:
     witness: whether it returns an input rather than a result: it may call any operator, and return Python numbers.
     form: how it is called where any code may be the answer, which then computes as it likes; ``refused`` is closed.
     """
+
+    UPSTREAM: ClassVar = UPSTREAM  # from above, where the runner takes the gradient
 
     name: str
     parameters: tuple[str, ...]

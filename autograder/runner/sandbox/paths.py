@@ -83,31 +83,34 @@ def view(hidden: Iterable[str] = ()) -> View:
     folders = list(dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder)))
     outer = [f for f in folders if not any(f != other and _within(f, other) for other in folders)]
     rooms = [str(GRADER / room) for room in ROOMS]
-    more = [os.path.realpath(path) for path in (*hidden, *offered())]
+    more = [os.path.realpath(path) for path in (*hidden, *Offers(course=False).files)]
     more = [path for path in more if any(_within(path, folder) for folder in outer)]
     return View((*outer, *rooms), (*_secrets(rooms, outer), *dict.fromkeys(more)))
 
 
-def offers_of(course: bool) -> list[metadata.EntryPoint]:
-    """The entry points at which records are offered, by this package itself, whose folders are listed by `ROOMS`, or by
-    others.
-    """
-    points = sorted(metadata.entry_points(group=RECORDS), key=lambda point: point.name)
-    return [point for point in points if (point.module.partition(".")[0] == "graded_kernels") is course]
+@dataclass(frozen=True)
+class Offers:
+    """The records that this package itself offers, whose folders are listed by `ROOMS`, or those that others offer."""
 
+    course: bool
 
-def offered() -> list[str]:
-    """Files and folders of the packages that offer exercises, whole: what is right may be anywhere in them. Nothing of
-    them is imported.
-    """
-    names = {point.module.partition(".")[0] for point in offers_of(course=False)}
-    found: list[str] = []
-    for spec in filter(None, map(PathFinder.find_spec, sorted(names))):
-        if spec.submodule_search_locations is not None:
-            found += spec.submodule_search_locations
-        elif spec.origin:
-            found += [spec.origin, *glob.glob(f"{Path(spec.origin).parent}/__pycache__/{spec.name}.*.pyc")]
-    return found
+    @property
+    def points(self) -> list[metadata.EntryPoint]:
+        """The entry points at which they are."""
+        points = sorted(metadata.entry_points(group=RECORDS), key=lambda point: point.name)
+        return [point for point in points if (point.module.partition(".")[0] == "graded_kernels") is self.course]
+
+    @property
+    def files(self) -> list[str]:
+        """Files and folders of the packages, whole: what is right may be anywhere in them. Nothing is imported."""
+        names = {point.module.partition(".")[0] for point in self.points}
+        found: list[str] = []
+        for spec in filter(None, map(PathFinder.find_spec, sorted(names))):
+            if spec.submodule_search_locations is not None:
+                found += spec.submodule_search_locations
+            elif spec.origin:
+                found += [spec.origin, *glob.glob(f"{Path(spec.origin).parent}/__pycache__/{spec.name}.*.pyc")]
+        return found
 
 
 def _secrets(rooms: list[str], folders: list[str]) -> tuple[str, ...]:
