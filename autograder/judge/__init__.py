@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         WildBug,
         Witness,
     )
-    from .report.notebook import split
     from .report.phrases import STUB, count
     from .report.plot import drawn
     from .results.aim import Aim

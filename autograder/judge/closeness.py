@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..runner import Args, Layouts, Tree, dtype_name
+from ..runner import Args, Tree, dtype_name
 from .records.record import Case, Exercise
 from .results.case_result import Failure
 from .ulp import ulp_error, ulp_size
@@ -33,7 +33,7 @@ class Expected:
     unwritten: Args | None = None  # masks of what may hold anything; None where nothing may
 
     @property
-    def layouts(self) -> Layouts:
+    def layouts(self) -> tuple[tuple[torch.dtype, torch.Size], ...]:
         """The dtype and shape of each right result."""
         return tuple((dtype, value.shape) for dtype, value in zip(self.dtypes, self.values, strict=True))
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from ..gpu import KernelLaunch, Target, advice
-from ..runner import Args, Call, Layouts, Runner, Tree
+from ..runner import Args, Call, Runner, Tree
 from ..words import Quality
 from .case_verdict import Judged
 from .closeness import Expected, expect, unlike
@@ -65,8 +65,8 @@ def judge_process(record: Exercise, runner: Runner) -> Judged | None:
     args, places = _among_others(large, small, chance)
     shown, most = describe(record, args), most_bytes(*args)
     expected = _expected(record, large, small)
-    results = _layouts(large, expected)
-    outcome = runner.examine(Call(args, results, memory=most)).first
+    call = _call(large, expected, args, most)
+    outcome = runner.examine(call).first
     if trouble := outcome.trouble:
         late = trouble.kind == "timeout"
         status: Status = "error" if late else "fail"
@@ -74,7 +74,7 @@ def judge_process(record: Exercise, runner: Runner) -> Judged | None:
         message = f"In a process with memory for the {most:,} bytes that are allowed here it fails: {trouble.message}"
         failed = _found(record, MEMORY, status, message, shown, hint=_IN_PARTS, kind=kind, details=trouble.details)
         return Judged(failed, trouble=trouble if late else None)
-    if message := _wrong_rows(large, expected, outcome.outputs, results, places, record.named(small)):
+    if message := _wrong_rows(large, expected, outcome.outputs, call, places, record.named(small)):
         return Judged(_found(record, MEMORY, "fail", message, shown, kind=Quality.CORRECT))
     return None
 
@@ -83,12 +83,12 @@ def _wrong_rows(
     large: Large,
     expected: Expected,
     outputs: Args,
-    results: Layouts,
+    call: Call,
     places: torch.Tensor,
     named: dict[str, torch.Tensor],
 ) -> str:
     """What is wrong with the rows at ``places``, or with the layout of an output; "" where nothing is."""
-    for name, output, (dtype, shape) in zip(expected.names, outputs, results, strict=True):
+    for name, output, (dtype, shape) in zip(expected.names, outputs, call.layouts, strict=True):
         if complaint := unlike(name, output, shape, dtype):
             return complaint
     judged = zip(large.shares, outputs, strict=True)
@@ -123,13 +123,14 @@ def _expected(record: Exercise, large: Large, small: Args) -> Expected:
     return replace(expected, values=tuple(values), sizes=tuple(sizes), allowed=tuple(allowed), peers=None)
 
 
-def _layouts(large: Large, expected: Expected) -> Layouts:
-    """The dtype and shape of each output of the large call."""
+def _call(large: Large, expected: Expected, args: Args, memory: int) -> Call:
+    """The large call, with the dtype and shape of each of its outputs."""
     shapes = [list(value.shape) for value in expected.values]
     for shape, share in zip(shapes, large.shares, strict=True):
         if share is not None:
             shape[large.dimension] *= large.times
-    return tuple((dtype, torch.Size(shape)) for dtype, shape in zip(expected.dtypes, shapes, strict=True))
+    layouts = tuple((dtype, torch.Size(shape)) for dtype, shape in zip(expected.dtypes, shapes, strict=True))
+    return Call(args, layouts, memory=memory)
 
 
 def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | None, list[CaseResult]]:

@@ -125,7 +125,12 @@ class Grade(NbGraderPreprocessor):
             if cell not in kept
         ]
         shown = [notes_output(notes)] if notes else []
-        return score, [*notes_of(own), *shown, *shown_verdict(verdict, found), result(score, points, found)]
+        return score, [
+            *notes_of(own),
+            *shown,
+            *shown_verdict(verdict, found),
+            result(score, points, verdict.split(found)),
+        ]
 
     def _verdict(self, job: Job) -> Verdict:
         """The one in the course's store, or a new one, which is kept there. What depends on the time that the other

@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 
-from ...judge import Points, Verdict, split
+from ...judge import Points, Verdict
 from .rebuild import RECORD, grade_id, is_answer
 from .solution_marks import BEGIN_GUIDE, END_GUIDE
 
@@ -56,9 +56,11 @@ def shown(text: str, rich: str, more: dict[str, Any] | None = None) -> NotebookN
     return output
 
 
-def result(score: float, points: float, found: Points) -> NotebookNode:
-    """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float."""
-    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>{split(found)}"}
+def result(score: float, points: float, split: str) -> NotebookNode:
+    """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float. split: HTML of
+    what each aim gave.
+    """
+    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>{split}"}
     output: NotebookNode = new_output("execute_result", data, execution_count=None)
     return output
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...gpu import OF_MEMORY
-from ...runner import Args, Call, Layouts, Limits, Runner, Worker
+from ...runner import Args, Call, Limits, Runner, Worker
 from ...words import Progress, Quality
 from ..judge import UNREACHED, counts_as_right, judge
 from ..report.report import Report
@@ -177,7 +177,7 @@ def reproduce(
         args = record.cases[0].inputs(torch.Generator().manual_seed(number))
         expected = record.exact(args)
         with contextlib.closing(both.tried.runner(record.contract, record.above)) as runner:
-            came = runner.examine(Call(args, _layouts(record, args))).first
+            came = runner.examine(_call(record, args)).first
     if came.trouble:
         raise RuntimeError("\n".join(filter(None, (came.trouble.message, came.trouble.details))))
     return args, came.outputs, expected
@@ -191,8 +191,9 @@ def _family(known: Reference, example: Example, name: str, without: tuple[str, .
     raise CompareError(f"there is no family {name!r}; there are {', '.join(repr(f.name) for f in made)}")
 
 
-def _layouts(record: Compared, args: Args) -> Layouts:
-    return tuple((dtype, e.shape) for dtype, e in zip(record.dtypes(args), record.exact(args), strict=True))
+def _call(record: Compared, args: Args) -> Call:
+    layouts = tuple((dtype, e.shape) for dtype, e in zip(record.dtypes(args), record.exact(args), strict=True))
+    return Call(args, layouts)
 
 
 def _made(
@@ -247,7 +248,7 @@ def _without_refusals(
     for number, family in enumerate(made):
         if family.refusable:
             args = case_arguments(record.cases[number], number, seed)
-            trouble = runner.examine(Call(args, _layouts(record, args))).first.trouble
+            trouble = runner.examine(_call(record, args)).first.trouble
             if trouble and trouble.kind in ("raised", "finding") and trouble.code not in OF_MEMORY:
                 refused.append((family, trouble.message.partition("\n")[0].rstrip(": ")))
             elif trouble and trouble.kind == "timeout":  # which the first case will say, too

@@ -69,6 +69,12 @@ class Verdict:
         """What the answer is worth. weights: of the aims (`results.points`)."""
         return points_of(self.report, weights) if self.report else Points(0.0)
 
+    def split(self, found: Points) -> str:
+        """These points by aim, and what cost the others, as HTML."""
+        from ..report.notebook import split
+
+        return split(found)
+
     @property
     def stopped_in(self) -> dict[str, Any] | None:
         """``{"cell", "reason"}`` where a cell's own statements ended the check (`ReportData`)."""
