@@ -32,7 +32,7 @@ c.Autograde.autograde_preprocessors = [
     "graded_kernels.autograder.classroom.nbgrader.grade.SaveScores",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
-    "graded_kernels.autograder.classroom.nbgrader.pages.WithGuides",
+    "graded_kernels.autograder.classroom.nbgrader.guides.WithGuides",
 ]
 
 # A CSV in which a comma in a name does no harm, and no 0 stands for what was not graded.
@@ -40,7 +40,7 @@ c.ExportApp.plugin_class = "graded_kernels.autograder.classroom.nbgrader.export.
 
 # Feedback shows scores and reports, not the source of tests that were hidden.
 c.GenerateFeedback.preprocessors = [
-    "graded_kernels.autograder.classroom.nbgrader.pages.WithoutGuides",  # else graded notebooks have no marking guide
+    "graded_kernels.autograder.classroom.nbgrader.guides.WithoutGuides",  # else graded notebooks have no marking guide
     "graded_kernels.autograder.classroom.nbgrader.pages.Scores",
     "nbgrader.preprocessors.ClearHiddenTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",

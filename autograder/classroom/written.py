@@ -8,8 +8,8 @@ from typing import Any
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
+from .nbgrader.guides import GUIDE
 from .nbgrader.markdown import safe_markdown
-from .nbgrader.pages import GUIDE
 from .nbgrader.rebuild import RECORD, grade_id, is_added, is_question
 from .page import as_page
 

@@ -30,7 +30,7 @@ BEHIND = {  # modules that stand behind one, as far as the faces of other produc
     "judge.side_by_side.comparison": 66,
     "runner.sandbox.proof": 18,
     "gpu.sanitize.sanitizer": 15,
-    "classroom.nbgrader.grade": 16,
+    "classroom.nbgrader.grade": 15,
 }
 # Names of modules that stand in several places, until one of each is renamed.
 TWICE = {"grade", "points", "probe"}

@@ -1,29 +1,21 @@
 """What a graded notebook shows: the report below a check, notes on the submitted file, and the score that nbgrader
-records; in formgrader also a marking guide below each written answer, for whoever marks it. A guide is in the teacher's
-source notebook; it is neither released nor in the feedback.
+records.
 """
 
-import functools
 import html
 import re
-from pathlib import Path
 from typing import Any
 
-import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
+from nbgrader.preprocessors import GetGrades
 
 from ...judge import Points, Verdict
-from .rebuild import RECORD, grade_id, is_answer
-from .solution_marks import BEGIN_GUIDE, END_GUIDE
+from .rebuild import RECORD, grade_id
 
 REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
 SECOND = "It was made a second time, with nothing else being checked, and this is what came of that."
 _CODE = re.compile(r"`([^`]+)`")
-GUIDE = "guide"  # in the metadata of a cell, under our key
-WITHOUT = f"{__name__}.WithoutGuides"
-_SOLUTION = re.compile(rf"(?s){BEGIN_GUIDE}\s*(.*?)\s*{END_GUIDE}")
 
 
 class NotGradable(Exception):
@@ -76,35 +68,6 @@ def not_graded(error: BaseException) -> list[NotebookNode]:
     return [new_output("stream", name="stderr", text=text)]
 
 
-class WithGuides(NbGraderPreprocessor):
-    """The last of ``Autograde``. Adds none where the configuration does not take them out of the feedback again."""
-
-    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        """The notebook with a guide below each written answer that has one."""
-        if WITHOUT not in self.config.GenerateFeedback.preprocessors:
-            return nb, resources
-        courses, where = self.parent.parent.coursedir, resources["nbgrader"]
-        folder = courses.format_path(courses.source_directory, ".", where["assignment"])
-        path = Path(folder, f"{where['notebook']}.ipynb")
-        guides = _guides(path, path.stat().st_mtime_ns) if path.exists() else {}
-        cells = [cell for cell in nb.cells if not _is_guide(cell)]
-        nb.cells = []
-        for cell in cells:
-            nb.cells.append(cell)
-            if cell.cell_type == "markdown" and is_answer(cell) and grade_id(cell) in guides:
-                nb.cells.append(_cell(grade_id(cell), guides[grade_id(cell)]))
-        return nb, resources
-
-
-class WithoutGuides(NbGraderPreprocessor):
-    """The first of ``GenerateFeedback``."""
-
-    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        """The notebook without its guides."""
-        nb.cells = [cell for cell in nb.cells if not _is_guide(cell)]
-        return nb, resources
-
-
 class Scores(GetGrades):
     """nbgrader's own, which gives 0 points to what waits for a person: here that has no score."""
 
@@ -128,26 +91,3 @@ class Scores(GetGrades):
             cell.metadata.nbgrader["grade"] = False  # so that nbgrader's page shows no score
         else:
             where["scored"] += 1
-
-
-def _is_guide(cell: NotebookNode) -> bool:
-    return GUIDE in cell.metadata.get(RECORD, {})
-
-
-def _cell(name: str, guide: str) -> NotebookNode:
-    quoted = "\n".join(f"> {line}".rstrip() for line in guide.splitlines())
-    cell: NotebookNode = nbformat.v4.new_markdown_cell(
-        f"> **Marking guide**, which learners do not see\n>\n{quoted}", id=f"{name}-guide"
-    )
-    cell.metadata[RECORD] = {GUIDE: name}
-    return cell
-
-
-@functools.lru_cache(maxsize=8)
-def _guides(path: Path, changed: int) -> dict[str, str]:
-    """The guides in the source notebook by grade id, read once unless it has ``changed``."""
-    cells = [
-        cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown" and is_answer(cell)
-    ]
-    found = {grade_id(cell): _SOLUTION.search(cell.source) for cell in cells}
-    return {name: match[1] for name, match in found.items() if match}
