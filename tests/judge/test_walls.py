@@ -28,7 +28,7 @@ BEHIND = {  # modules that stand behind one, as far as the faces of other produc
     "judge.case_verdict": 27,
     "judge.verdicts.make": 52,
     "judge.side_by_side.comparison": 66,
-    "runner.sandbox.proof": 18,
+    "runner.sandbox.proof": 13,
     "gpu.sanitize.sanitizer": 15,
     "classroom.nbgrader.grade": 15,
 }

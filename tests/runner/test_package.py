@@ -114,7 +114,7 @@ def test_a_helper_is_found_through_a_module_that_hands_it_on():
     kernel = "import triton\n\n@triton.jit\ndef helper(x):\n    return x\n"
     modules = (Module("p", "p", "from .deep import helper as again\n", True), Module("p.deep", "deep.py", kernel))
     answer = Answer("f", (Cell("f.py", "from . import again\n"),), name="p.f", modules=modules)
-    sources = Sources(answer)
+    sources = Sources(answer.python, answer.name, answer.modules)
     assert sources.helpers == {"again": ("helper", kernel)}
     assert sources.text_with("helper") == kernel
     assert sources.text_with("another") == sources.text

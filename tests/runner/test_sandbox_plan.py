@@ -9,7 +9,7 @@ from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.outcome import Outcome
 from graded_kernels.autograder.runner.sandbox import kernels
 from graded_kernels.autograder.runner.sandbox.proof import Answering, Proof
-from graded_kernels.autograder.runner.sandbox.sources import Sources, text_of
+from graded_kernels.autograder.runner.sandbox.sources import Sources
 from graded_kernels.autograder.runner.sandbox.wire import plan
 
 REF = {"buffer": 0, "dtype": "float32", "shape": [3], "stride": [1], "offset": 0}
@@ -146,7 +146,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 def sources(line: str) -> Sources:
-    return Sources(Answer("x", (Cell("kernels", TEXT.replace("{line}", line)),)))
+    return Sources(TEXT.replace("{line}", line))
 
 
 def cut(line: str, **constants) -> dict:
@@ -193,4 +193,4 @@ def test_a_kernel_of_another_module_is_told_by_its_import():
 
 
 def test_the_text_of_a_notebook_is_without_cells_that_are_not_python():
-    assert text_of(Answer("x", (Cell("a", "y <- f(x) z"), Cell("b", "y = 1")))) == "y = 1"
+    assert Answer("x", (Cell("a", "y <- f(x) z"), Cell("b", "y = 1"))).python == "y = 1"

@@ -125,6 +125,13 @@ class Answer:
         """All of its code."""
         return SEAM.join(cell.source for cell in self.cells)
 
+    @property
+    def python(self) -> str:
+        """The module that its kernels are read from: its cells that are Python. One that is not has defined nothing,
+        and would keep the kernels of all others from being read.
+        """
+        return SEAM.join(cell.source for cell in self.cells if is_python(cell.source))
+
 
 def load(
     answer: Answer,

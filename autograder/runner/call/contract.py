@@ -9,8 +9,6 @@ import torch
 from .gradient import UPSTREAM, followed
 from .tree import Args, Tree
 
-FINISHING = frozenset({"div", "mul", "neg"})  # operators on one number, the end of a sum that was allowed
-
 
 @dataclass(frozen=True)
 class Form:

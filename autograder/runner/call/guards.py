@@ -14,9 +14,8 @@ from torch.overrides import TorchFunctionMode
 from ...gpu import ALLOCATE, MEMORY, REARRANGE, base, lazily
 from .borrowed import TorchDispatchMode, forward_mode, schema
 from .callers import composed
-from .contract import FINISHING
 from .machine import Machine
-from .outcome import Own, Trouble
+from .outcome import FINISHING, Own, Trouble
 from .peak_memory import Peak
 from .tree import Args, Tree
 from .written_elements import Written

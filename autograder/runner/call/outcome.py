@@ -14,6 +14,8 @@ from .tree import Args, Tree
 Own = Literal["stub", "refused", "converted", "unloadable", "finding", "not-emulated", "raised"]
 Kind = Literal[Own, "crashed", "timeout", "memory"]  # and those of the process of an isolated one
 
+FINISHING = frozenset({"div", "mul", "neg"})  # operators on one number, the end of a sum that was allowed
+
 
 @dataclass(frozen=True)
 class Trouble:

@@ -68,7 +68,7 @@ class Isolated:
         self._worker = worker or Worker(rung)
         self._own = worker is None
         self._children = PersistentChildren(self._worker)
-        self._sources = Sources(answer)
+        self._sources = Sources(answer.python, answer.name, answer.modules)
         self._job: dict[str, Any] = {"mode": "answer", "answer": asdict(answer)}
         compiler = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
         self._modules = (*compiler, *(_GPU if contract.form and contract.form.gpu else ()))

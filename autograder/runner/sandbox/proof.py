@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...gpu import MEMORY, KernelLaunch, is_permitted
-from ..call.contract import FINISHING
 from ..call.examination import Call, Examined, Layouts
-from ..call.outcome import Outcome, Trouble
+from ..call.outcome import FINISHING, Outcome, Trouble
 from ..call.tree import Args, Tree
 from . import kernels
 from .sources import Sources

@@ -2,23 +2,23 @@
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
-from ...gpu import SEAM, Import, KernelLaunch, Names, bindings
-from ...words import is_python
-from ..call.answer import Answer
-from ..call.package import absolute
+from ...gpu import Import, KernelLaunch, Names, bindings
+from ..call.package import Module, absolute
 
 _DEEP = 8  # modules that hand a name on
 
 
 class Sources:
-    """The texts of an answer. text: its own; of a file in a package the file's."""
+    """The texts of an answer. text: its own, as far as it is Python; of a file in a package the file's. name, modules:
+    as `Answer` has them.
+    """
 
-    def __init__(self, answer: Answer):
-        self.text = text_of(answer)
-        self.modules = {module.name: module for module in answer.modules}
-        self.name = answer.name
+    def __init__(self, text: str, name: str = "answer", modules: Iterable[Module] = ()):
+        self.text, self.name = text, name
+        self.modules = {module.name: module for module in modules}
         self._bound = {name: _bindings(self._text(name)) for name in (self.name, *self.modules)} if self.modules else {}
         self.helpers = self._imported()
 
@@ -66,10 +66,3 @@ def _bindings(text: str) -> Names:
         return bindings(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):
         return {}
-
-
-def text_of(answer: Answer) -> str:
-    """The module that the answer's kernels are read from: the answer's cells that are Python. One that is not has
-    defined nothing, and would keep the kernels of all others from being read.
-    """
-    return SEAM.join(cell.source for cell in answer.cells if is_python(cell.source))
