@@ -12,12 +12,12 @@ from pathlib import Path
 import torch
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.closeness import expect
-from graded_kernels.autograder.judge.commands.named_function import Function
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.derived import SEEDS, WIDE, derived
 from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -82,7 +82,7 @@ def refused(record: Exercise) -> str:
     """How often PyTorch's own function is."""
     if record.peer is None:
         return ""
-    runner = Function(record.peer, record.contract, "torch", simulated=False)
+    runner = InProcess(record.peer, record.contract, "torch", guarded=False)
     cases = [case for case in judge(record, runner, Settings("torch")).cases if not case.bonus and not case.convention]
     return f"{sum(case.status in ('fail', 'error') for case in cases)} of {len(cases)}"
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from .call.elements import dtype_name
     from .call.error_line import interrupted
     from .call.examination import Call, Examined, Runner, Unloadable
-    from .call.function import Function
     from .call.huge_strides import far_apart
     from .call.outcome import Decoy, Outcome, Trouble
     from .call.printing import few_lines

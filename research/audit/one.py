@@ -11,10 +11,10 @@ os.environ["TORCHDYNAMO_DISABLE"] = "1"
 import torch
 from adapters import ADAPTERS
 from graded_kernels.autograder.gpu.cuda import shimmed
-from graded_kernels.autograder.judge.commands.named_function import Function
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.table import find
 from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.runner.call.runner import InProcess
 
 
 def refuse(text: str) -> None:
@@ -24,7 +24,7 @@ def refuse(text: str) -> None:
 def row(exercise: str, function, simulated: bool) -> dict:
     """The cases that fail, those that rest on a convention apart, and the bug that the results match."""
     record = find(exercise)
-    runner = Function(function, record.contract, "triton", simulated)
+    runner = InProcess(function, record.contract, "triton", guarded=False, simulated=simulated)
     report = judge(record, runner, Settings("triton", compiler=False, require=("correct",), conventions="pytorch"))
     needed = [case for case in report.cases if not case.bonus and case.kind in (None, "correct")]
     failing = [case for case in needed if case.status in ("fail", "error")]

@@ -14,7 +14,6 @@ import triton
 import triton.language as tl
 from answers import PAIRS, answer
 from graded_kernels.autograder import EXERCISES, Emulator, Report, check
-from graded_kernels.autograder.judge.commands.named_function import Function
 from graded_kernels.autograder.judge.device_and_emulator import combined, emulated
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.settings import Settings
@@ -24,6 +23,7 @@ from graded_kernels.autograder.runner.call.device import Device
 from graded_kernels.autograder.runner.call.given import unchanged
 from graded_kernels.autograder.runner.call.machine import Machine
 from graded_kernels.autograder.runner.call.peak_memory import Peak
+from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox.extracted import answer_of, needed
 from graded_kernels.solutions.silu import silu_forward
 
@@ -207,7 +207,7 @@ def test_tensors_are_on_the_device_after_a_call_that_launched_nothing(monkeypatc
 
     monkeypatch.setattr(runner, "mode", lambda: "device")
     monkeypatch.setattr(runner, "Device", Noted)
-    called = Function(torch.nn.functional.silu, EXERCISES["silu_forward"].contract, "triton", simulated=False)
+    called = InProcess(torch.nn.functional.silu, EXERCISES["silu_forward"].contract, "triton", guarded=False)
     for rows in (0, 3, 2):
         assert called.once((torch.ones(rows, 4),)).trouble is None
     assert put == [(0, 4), (3, 4), (2, 4)]

@@ -9,7 +9,6 @@ import pytest
 import torch
 from graded_kernels.autograder import Case, CommonMistake, Output, elementwise
 from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.commands.named_function import Function
 from graded_kernels.autograder.judge.device_and_emulator import emulated
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Large, WildBug, Witness
@@ -413,7 +412,7 @@ def test_on_a_gpu(monkeypatch):
     forgetful(param, grad, m)
 
     def called(function):
-        return Function(function, sgd_step.contract, "triton", simulated=False).once(args)
+        return InProcess(function, sgd_step.contract, "triton", guarded=False).once(args)
 
     right = called(forgetful)
     assert (right.trouble, right.mutated, right.findings) == (None, (), ())

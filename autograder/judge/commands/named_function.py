@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import torch
 
 from ...gpu import shimmed
-from ...runner import Function
+from ...runner import InProcess
 from ...words import UsageError
 from ..judge import judge
 from ..report.report import Report
@@ -93,7 +93,8 @@ def report_on(
 
     simulated = not torch.cuda.is_available()
     with shimmed(refuse) if simulated else contextlib.nullcontext():
-        runner = Function(found(text, root), record.contract, settings.backend, simulated)
+        function = found(text, root)
+        runner = InProcess(function, record.contract, settings.backend, guarded=False, simulated=simulated)
         report = judge(record, runner, settings)
     if simulated:
         report.environment["device"] = "cpu"

@@ -4,7 +4,7 @@ import contextlib
 from dataclasses import dataclass
 
 from ...gpu import Emulator, place
-from ...runner import Args, Callee, CompareError, Contract, Function, Tree
+from ...runner import Args, Callee, CompareError, Contract, InProcess, Tree
 from .errors import CandidateError
 from .method import Method, method_of
 from .operators_called import Operators
@@ -28,11 +28,11 @@ class Candidate:
         """The name that a report has."""
         return self.callee.name
 
-    def runner(self, contract: Contract, above: int, shown: bool = False) -> Function:
+    def runner(self, contract: Contract, above: int, shown: bool = False) -> InProcess:
         """Calls it. above: the number of upstream gradients, where gradients are compared. shown: of no account for
         code of one's own.
         """
-        return Function(self.callee.call(above), contract, "triton", self.gpu)
+        return InProcess(self.callee.call(above), contract, "triton", guarded=False, simulated=self.gpu)
 
 
 def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Candidate:

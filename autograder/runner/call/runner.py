@@ -37,7 +37,9 @@ TUPLE = ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`"
 class InProcess:
     """Calls a function of this process, on copies of the arguments.
 
-    copy: makes them. judges_method: whether a backend's answer has to launch Triton kernels, or none.
+    copy: makes them. guarded: whether operators are guarded, and a backend's answer has to launch Triton kernels, or
+    none; else it computes as it likes. simulated: whether such a function is handed its tensors on a simulated GPU
+    (`gpu.cuda.shimmed`), which a library that launches Triton kernels asks for.
     """
 
     def __init__(
@@ -46,10 +48,11 @@ class InProcess:
         contract: Contract,
         backend: str,
         copy: Callable[[torch.Tensor], torch.Tensor] = duplicate,
-        judges_method: bool = True,
+        guarded: bool = True,
+        simulated: bool = False,
     ):
         ensure_runnable(backend)
-        self.copy, self.judges_method = copy, judges_method
+        self.copy, self.guarded, self.simulated = copy, guarded, simulated
         self.contract, self.backend = contract, backend
         self.answer = inspect.unwrap(function)
         self.function = contract.with_gradient(function)
@@ -133,7 +136,7 @@ class InProcess:
 
     def _emulated(self) -> bool:
         """Whether a call enters the emulator, which changes Triton in a hundred places: a PyTorch answer does not."""
-        return not (self.backend == "torch" and self.judges_method) and mode() != "no triton"
+        return not (self.backend == "torch" and self.guarded) and mode() != "no triton"
 
     def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that were never written."""
@@ -146,6 +149,8 @@ class InProcess:
         self, args: Args, machine: Machine, peak: Peak, written: Written | None
     ) -> tuple[object, Trouble | None, bool]:
         """(result, trouble, `Outcome.finished`) of one call under the eyes of the machine and of `guards`."""
+        if not self.guarded:
+            return *self._unguarded(args, machine), False
         contract, allowed = self.contract, self.contract.allowed
         if "labels" in contract.parameters:
             allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
@@ -185,6 +190,22 @@ class InProcess:
             trouble = replace(verdict, message=verdict.message + more, place="" if launched else place)
         return result, trouble, watch.finished
 
+    def _unguarded(self, args: Args, machine: Machine) -> tuple[object, Trouble | None]:
+        if self.simulated:
+            from ...gpu import place
+
+            for tensor in Tree(args).tensors:
+                place(tensor, True)
+        try:
+            with machine, np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return self.function(*args), None
+        except EmulatorError as error:
+            return None, of_emulator(error)
+        except Exception as error:
+            kind = type(error).__name__
+            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
+
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
         """What is wrong with the result before any value is looked at."""
         name, names, fewest = self.contract.name, self.contract.outputs, self.contract.fewest
@@ -194,10 +215,10 @@ class InProcess:
             return Trouble(
                 "raised", f"`{name}` returns nothing (None). Does every path through it end with `return`?", code="none"
             )
-        if self.judges_method and machine.launches and self.backend == "torch":
+        if self.guarded and machine.launches and self.backend == "torch":
             return Trouble("refused", f"This `{name}` launches a Triton kernel, so it is not the PyTorch answer.")
         # Where one input is empty there may be nothing to launch: no rows, and weights that wait for them.
-        if self.judges_method and not Tree(args).any_empty and not machine.launches and self.backend == "triton":
+        if self.guarded and not Tree(args).any_empty and not machine.launches and self.backend == "triton":
             return Trouble("refused", f"This `{name}` launches no Triton kernel, so it is not the Triton answer.")
         outputs = self.contract.returned(result, args)
         if not fewest <= len(outputs) <= len(names):

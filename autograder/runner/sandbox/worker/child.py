@@ -18,7 +18,6 @@ from ...call.answer import Answer, AnswerError, AnswerRefused, load, trace
 from ...call.callee import CompareError, function_of
 from ...call.contract import Contract, Form
 from ...call.elements import span
-from ...call.function import Function
 from ...call.given import shares_memory
 from ...call.machine import Machine
 from ...call.outcome import Outcome, Trouble
@@ -179,10 +178,9 @@ def _one(
 
 def _runner(function: Any, contract: Contract, backend: str, recorded: bool) -> InProcess:
     """Calls the function on tensors that are its own."""
-    if contract.form:
-        kind = RecordedFunction if recorded else Function
-        return kind(function, contract, backend, contract.form.gpu, copy=lambda tensor: tensor)
-    return (Recorded if recorded else InProcess)(function, contract, backend, copy=lambda tensor: tensor)
+    kind, form = Recorded if recorded else InProcess, contract.form
+    gpu = form is not None and form.gpu
+    return kind(function, contract, backend, copy=lambda tensor: tensor, guarded=form is None, simulated=gpu)
 
 
 def _with_origin(report: dict[str, Any], failed: list[AnswerError]) -> dict[str, Any]:
@@ -229,19 +227,11 @@ def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
 _mapped = functools.cache(tensor_in)  # once for all calls: there are addresses for one such matrix of each argument
 
 
-class _Unjudged:
-    """The result is not checked, since no kernel ran."""
+class Recorded(InProcess):
+    """A call whose steps are recorded. The result is not checked, since no kernel ran."""
 
-    def _complaint(self, result: Any, args: tuple[Any, ...], machine: Machine) -> Trouble | None:
+    def _complaint(self, result: object, args: tuple[Any, ...], machine: Machine) -> Trouble | None:
         return None
-
-
-class Recorded(_Unjudged, InProcess):
-    """A call whose steps are recorded."""
-
-
-class RecordedFunction(_Unjudged, Function):
-    """The same of any code."""
 
 
 class Repeated:
