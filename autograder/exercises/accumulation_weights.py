@@ -184,7 +184,7 @@ accumulation_witness = Witness(
         ),
     ),
     bug=MEANS,
-    hint="When is the mean of means the mean? Make your micro-batches otherwise.",
+    hint="When is the mean of means the mean? Make micro-batches for which it is not.",
     complaint=lambda tokens: (
         "tokens is a table (R, A) of counts, with one token at least."
         if tokens.dim() != 2 or not tokens.sum()

@@ -81,7 +81,7 @@ CASES = (
     case("equal lse", "Equal pieces weigh 1/2 each, in any base.", weighing(1.5, 1.5)),
     case("a is empty", EMPTY, weighing(NONE, 2.0)),
     case("b is empty", EMPTY, weighing(-3.0, NONE)),
-    case("both are empty", EMPTY + " Of two such pieces o is 0 and lse is -inf.", weighing(NONE, NONE)),
+    case("both are empty", EMPTY + " Two such pieces merge to o = 0 and lse = -inf.", weighing(NONE, NONE)),
     case(
         "some rows empty",
         EMPTY,

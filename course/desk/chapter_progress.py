@@ -135,7 +135,9 @@ def _chapter(name: str, notebook: dict[str, Any], begun: bool, newer: dict[tuple
             report = newer.get((exercise, backend)) or _report(cell)
             step = replace(_step(exercise, backend, report), optional=known.get("points") == 0)
             steps.setdefault((exercise, backend), step)
-    return Chapter(name, title or name, begun, tuple(steps.values()), tuple(questions.items()), hours)
+    number = name.partition("_")[0]
+    title = f"{number} {title}" if title and number[:1].isdigit() else title or name
+    return Chapter(name, title, begun, tuple(steps.values()), tuple(questions.items()), hours)
 
 
 def _report(cell: dict[str, Any]) -> dict[str, Any] | None:

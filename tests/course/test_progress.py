@@ -167,7 +167,7 @@ def test_a_chapters_end_shows_what_is_left_and_links_to_the_next(folder, reports
     assert str(end).count("Left:") == 1
     assert "silu_forward (PyTorch)," not in str(end)
     html = end._repr_html_()
-    assert '<a href="02_gelu.ipynb">GELU' in html
+    assert '<a href="02_gelu.ipynb">02 GELU' in html
     assert 'value="1"' in html
     with pytest.raises(ValueError, match="02_gelu"):
         progress.chapter("02_silu")

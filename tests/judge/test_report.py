@@ -302,6 +302,15 @@ def test_traffic_and_compiler_are_told_in_words():
         assert "gfx942 f: no such op, line 3: y = g(x)" in shown
 
 
+def test_bytes_that_a_mask_leaves_out_are_no_share_of_a_minimum():
+    traffic = {"loaded": 244224, "stored": 4, "least": 331878, "ratio": 0.74, "allowed": 1.05, "tensors": {}}
+    page = report(case("a"), traffic=traffic)
+    shown = " ".join(text.render(page, color=False, details=True).split())
+    assert "minimum" not in shown
+    assert "the least" not in shown
+    assert "less than the 324.1 KiB of all arguments and results: masks leave some out" in shown
+
+
 def test_targets_of_which_the_same_is_to_be_said_share_a_line():
     bad = {"kernel": "f", "status": "fail", "message": "no such op"}
     rows = [bad | {"target": "sm_80"}, {"target": "sm_90", "kernel": "f", "status": "pass"}, bad | {"target": "gfx942"}]

@@ -266,6 +266,9 @@ def not_run(report: ReportData) -> dict[str, list[str]]:
 def traffic(figures: dict[str, Any]) -> str:
     """Returns the bytes loaded and stored beside the least that would do, in a sentence (`ReportData.traffic`)."""
     loaded, stored, least = (size(figures[name]) for name in ("loaded", "stored", "least"))
+    if figures["ratio"] < 1:  # the least counts whole tensors
+        less = f"less than the {least} of all arguments and results: masks leave some out"
+        return f"{loaded} loaded and {stored} stored, {less}"
     sentence = f"{figures['ratio']:.2f} times the minimum: {loaded} loaded and {stored} stored, where {least} would do"
     allowed = figures.get("allowed")
     return f"{sentence}; the limit is {allowed:.2f} times" if allowed is not None else sentence
@@ -279,7 +282,8 @@ def cost(report: ReportData) -> str:
     if report.traffic:
         allowed = report.traffic.get("allowed")
         limit = f" (limit {allowed:.2f})" if allowed is not None else ""
-        parts.append(f"{report.traffic['ratio']:.2f} times the least memory traffic{limit}")
+        whole = "memory traffic of all arguments and results" if report.traffic["ratio"] < 1 else "least memory traffic"
+        parts.append(f"{report.traffic['ratio']:.2f} times the {whole}{limit}")
     if report.compile and report.compile["status"] == "pass":
         parts += [text for _, text in targets(report.compile.get("targets", ()))]
     return f"Cost: {'; '.join(parts)}." if parts else ""
