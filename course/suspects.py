@@ -48,13 +48,18 @@ def call(block: str, *args: Any) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def line_up(witness: str, function: Callable[[str], Any]) -> None:
-    """Prints for each suspect of a witness whether ``function(name)`` convicts it, and if so who shipped the bug."""
+    """Prints for each suspect of a witness whether ``function(name)`` convicts it: if so who shipped the bug, if not
+    what was found, and a hint.
+    """
     record = _record(witness)
     report = check(record, function)
     for one in record.all:
         name = one.exercise.name
         open_cases = [case for case in report.cases if case.suspect == name and case.status != "pass"]
-        said = f"not yet. {open_cases[0].message}" if open_cases else f"convicted. {one.bug.story} {one.bug.thread}"
+        said = f"convicted. {one.bug.story} {one.bug.thread}"
+        if open_cases:
+            message = open_cases[0].message
+            said = f"not yet. {message[:1].upper()}{message[1:]} {open_cases[0].hint}".rstrip()
         print(textwrap.fill(f"{name}: {said}", 100, subsequent_indent="    "))
 
 

@@ -109,6 +109,13 @@ def test_an_input_that_shows_no_suspect_is_not_told_so():
     assert not any("It shows" in case.message for case in report.cases)
 
 
+def test_the_line_up_gives_a_hint_where_a_right_input_convicts_nobody(capsys):
+    suspects.line_up("scan_witness", lambda block: (torch.tensor([1.0, 2.0]),))
+    (line,) = (one for one in capsys.readouterr().out.replace("\n    ", " ").splitlines() if "reverse_cumsum:" in one)
+    assert "not yet. What is planted in reverse_cumsum is exactly right on this input." in line
+    assert line.endswith("One of them is a difference: of which numbers?")
+
+
 def test_an_unknown_line_up_is_named():
     with pytest.raises(ValueError, match="there is no line-up 'silu_witness'; there are precision_witness,"):
         suspects.contracts("silu_witness")
