@@ -20,5 +20,7 @@ def accumulation_weights(tokens):
 
 # %% accumulation_witness
 def accumulation_witness():
-    """(tokens,), int64: counts (R, A) on which the mean of the micro-batches' means is off by more than 1 %."""
+    """(tokens,), int64: counts (R, A) on which the mean of the micro-batches' means has a factor that is off by
+    more than 1 % of the largest right factor.
+    """
     return (torch.tensor([[5, 1]]),)

@@ -22,7 +22,7 @@ def bias_correction(steps, beta1=0.9, beta2=0.999):
 # %% counter_witness
 def counter_witness():
     """(steps,), int64: a step at which a counter in bfloat16, which ends at 256, makes AdamW's steps less than half as
-    long.
+    long: its factor is off by more than half of the right factor.
     """
     steps = torch.arange(1, 10_000)
     counted = steps.clamp(max=256)

@@ -38,6 +38,6 @@ def clip_coefficient(norm, max_norm):
 # %% norm_witness
 def norm_witness():
     """(grad,), finite: its norm is finite in its dtype too, and inf where the sum of squares is rounded to that dtype
-    before the root.
+    before the root; off by more than 1 % of the norm.
     """
     return (torch.full((9,), 100.0, dtype=torch.float16),)

@@ -33,6 +33,6 @@ def group_advantage(rewards, eps=1e-6):
 # %% advantage_witness
 def advantage_witness():
     """(rewards,): a finite matrix (P, G) on which NeMo-RL's guarded leave-one-out advantage exceeds 100, by rounding:
-    without any, its formula gives another number.
+    without any, its formula gives another number. It is off by more than what lifts an advantage to 100.
     """
     return (torch.tensor([[0.95, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35]]),)

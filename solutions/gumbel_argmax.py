@@ -27,5 +27,7 @@ def gumbel_argmax(logits, u):
 
 # %% gumbel_witness
 def gumbel_witness():
-    """(logits, u): finite logits (M, V) and u from 0 to 1 on which sglang's sampler chooses a wrong class."""
+    """(logits, u): finite logits (M, V) and u from 0 to 1 on which sglang's sampler is off by more than 0: a
+    wrong class.
+    """
     return torch.tensor([[0.0, -100.0]]), torch.tensor([[0.5, 1.0]])

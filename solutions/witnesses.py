@@ -5,7 +5,12 @@ import torch
 
 # %% precision_witness
 def precision_witness(block):
-    """The arguments that show what is planted in ``block``: rotary, scaled_norm or embedding_gradient."""
+    """The arguments that show what is planted in ``block``: rotary, scaled_norm or embedding_gradient.
+
+    rotary: off by more than a fifth of a pair's length.
+    scaled_norm: off by more than 0.2 % of the right value.
+    embedding_gradient: off by more than a tenth of the sum of |dy|.
+    """
     ones = torch.ones(512, 2, dtype=torch.bfloat16)
     return {
         "rotary": (ones[:1], torch.tensor([257])),  # bfloat16 has 256 and 258
@@ -16,7 +21,12 @@ def precision_witness(block):
 
 # %% router_witness
 def router_witness(block):
-    """The arguments that show what is planted in ``block``: balance_loss, expert_weights or decay."""
+    """The arguments that show what is planted in ``block``: balance_loss, expert_weights or decay.
+
+    balance_loss: off by more than a quarter of the loss.
+    expert_weights: off by more than 0.1.
+    decay: off by more than 0.25.
+    """
     logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]] * 4)
     return {
         "balance_loss": (logits,),  # all tokens to the same experts
@@ -27,7 +37,12 @@ def router_witness(block):
 
 # %% scan_witness
 def scan_witness(block):
-    """The arguments that show what is planted in ``block``: chunk_steps, decay_to_end or reverse_cumsum."""
+    """The arguments that show what is planted in ``block``: chunk_steps, decay_to_end or reverse_cumsum.
+
+    chunk_steps: off by more than a fifth of the right step.
+    decay_to_end: off by more than 0.2.
+    reverse_cumsum: off by more than a tenth of the sum of |x|.
+    """
     return {
         "chunk_steps": (torch.zeros(17),),  # 15 lanes of padding behind one element
         "decay_to_end": (torch.tensor([-1e8, -3.0, -3.0, 0.0]),),  # sums a step of 8 apart
@@ -37,7 +52,12 @@ def scan_witness(block):
 
 # %% sampler_witness
 def sampler_witness(block):
-    """The arguments that show what is planted in ``block``: inverse_cdf, gumbel_pick or top_k_probs."""
+    """The arguments that show what is planted in ``block``: inverse_cdf, gumbel_pick or top_k_probs.
+
+    inverse_cdf: off by more than 0: a wrong token.
+    gumbel_pick: off by more than 0: a wrong token.
+    top_k_probs: off by more than 0.05.
+    """
     return {
         "inverse_cdf": (torch.tensor([0.5, 0.5]), torch.tensor([0.49995])),  # .0001 more is the other token
         "gumbel_pick": (torch.tensor([0.0, -100.0]), torch.tensor([2**31, 2**32 - 1])),  # -log 1 is 0

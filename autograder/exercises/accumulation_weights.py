@@ -180,10 +180,11 @@ accumulation_witness = Witness(
             8,
             8,
             "A witness should convict at a glance: more than 1 %.",
-            lambda tokens: floors(0.01 * weights(tokens)),
+            lambda tokens: floors(0.01 * weights(tokens).amax() if tokens.numel() else 0.0),
         ),
     ),
     bug=MEANS,
+    asked="1 % of the largest right factor",
     hint="When is the mean of means the mean? Make micro-batches for which it is not.",
     complaint=lambda tokens: (
         "tokens is a table (R, A) of counts, with one token at least."

@@ -131,6 +131,7 @@ counter_witness = Witness(
         ),
     ),
     bug=COUNTER,
+    asked="half of the right factor",
     hint="The counter ends at 256, so its factor does. The right one goes on to 1: when is it twice as large?",
     complaint=lambda steps, beta1=0.9, beta2=0.999: (
         "A step is 1 or above, and there is one at least."

@@ -199,6 +199,7 @@ norm_witness = Witness(
         seen_by="",
         story=NARROWED.story,
     ),
+    asked="1 % of the norm",
     hint="The largest float16 is 65,504. Which norm is a float16, while its square is not?",
     complaint=lambda grad: (
         "The gradient has an element, and all of them are finite."

@@ -281,6 +281,7 @@ advantage_witness = Witness(
         ),
     ),
     bug=GUARDED,
+    asked="what lifts an advantage to 100",
     hint="All but one are equal, and their squares have to round. Which numbers have a square that is no float32?",
     complaint=lambda rewards, eps=1e-6: (
         "rewards is a matrix (P, G), finite, with two samples a group at least."

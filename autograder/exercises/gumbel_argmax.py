@@ -297,6 +297,7 @@ gumbel_witness = Witness(
     summary="(logits, u) on which the sampler of sglang chooses a wrong class",
     exercise=gumbel_argmax,
     bug=SGLANG,
+    asked="0: a wrong class",
     hint="Which u makes the noise infinite, and which class has to have it?",
     complaint=_complaint,
     points=1,

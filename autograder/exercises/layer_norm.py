@@ -213,6 +213,7 @@ layer_norm_witness = Witness(
     summary="(x, weight, bias) or (x, weight, bias, eps) on which burn's epsilon is off by more than 1 %",
     exercise=replace(layer_norm_forward, tolerance=VISIBLE),
     bug=EPSILON_OUTSIDE,
+    asked="1 % of the largest element of the row",
     hint="√var + eps and √(var + eps) are close where var is much larger than eps. Choose a row in which it is not.",
     complaint=_no_witness,
     points=2,

@@ -216,6 +216,7 @@ merge_witness = Witness(
         ),
     ),
     bug=BASE_2,
+    asked="1 % of the largest element of both pieces",
     hint="In which case do two pieces weigh the same in any base? Make yours differ.",
     complaint=lambda o_a, lse_a, o_b, lse_b: (
         ""

@@ -83,6 +83,7 @@ SUSPECTS = (
         story="transformers 4.31.0 made the positions of a long sequence in the dtype of the model. bfloat16 has no "
         "number between 256 and 258.",
         apart=lambda x, positions: 0.2 * _length(x),
+        asked="a fifth of a pair's length",
         complaint=_no_rotary,
         hint="Which numbers does it compute besides x, and in which dtype can they be held? Begin with the largest.",
         integers=("positions",),
@@ -94,6 +95,7 @@ SUSPECTS = (
         thread="linkedin/Liger-Kernel#1462",
         story="Liger-Kernel 0.8.3 and 0.8.4 added the 1 in the dtype of the weight: in bfloat16 .00390625 + 1 is 1.",
         apart=lambda x, weight: 0.002 * scaled_norm(x, weight).abs(),
+        asked="0.2 % of the right value",
         complaint=_no_norm,
         hint="1 + weight has a dtype of its own. In which dtype of the result is its rounding seen, and where not?",
     ),
@@ -104,6 +106,7 @@ SUSPECTS = (
         thread="FlagOpen/FlagGems#309",
         story="FlagGems added each row to the gradient in its dtype, one by one. In bfloat16 256 + 1 is 256.",
         apart=lambda dy, tokens: 0.1 * embedding_gradient(dy.abs(), tokens),
+        asked="a tenth of the sum of |dy|",
         complaint=_no_gradient,
         hint="A sum of many terms. From where on does adding one more change nothing?",
         integers=("tokens",),

@@ -65,6 +65,7 @@ SUSPECTS = (
         story="transformers 5.0.0 to 5.5.4 took a softmax of probabilities, in ten models. Nearly the same for every "
         "expert, it pulls on none.",
         apart=lambda logits, k=2: 0.25 * balance_loss(logits, k),
+        asked="a quarter of the loss",
         complaint=_no_router,
         hint="It is to punish a router that prefers some experts. Give it one that does.",
     ),
@@ -75,6 +76,7 @@ SUSPECTS = (
         thread="jingyaogong/minimind#858",
         story="minimind divided the weight of a single expert by itself, and the router never got a gradient.",
         apart=lambda logits, k=2: 0.1,
+        asked="0.1",
         complaint=_no_router,
         hint="Read in the contract for which arguments something else is asked for.",
     ),
@@ -86,6 +88,7 @@ SUSPECTS = (
         story="flash-linear-attention 0.5.1 wrote -softplus(d).clamp(max=-floor). The clamp binds before the minus: "
         "the state grows, whatever d is.",
         apart=lambda d, dt: 0.25,
+        asked="0.25",
         complaint=_no_decay,
         hint="With the steps of an untrained model nearly nothing decays. When should nearly everything?",
     ),

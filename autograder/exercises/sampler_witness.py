@@ -97,6 +97,7 @@ SUSPECTS = (
         story="FlagGems, 5.0.2 among others, added .0001 to every random number. Of 100,000 equally likely tokens it "
         "takes the tenth behind the right one.",
         apart=lambda probs, u: 0.0,
+        asked="0: a wrong token",
         complaint=_no_numbers,
         hint="Draw the line from 0 to 1 with its sums. How far from a sum can you put a number, and where does it end?",
     ),
@@ -107,6 +108,7 @@ SUSPECTS = (
         thread="sgl-project/sglang#25106, #33423",
         story="In sglang, until 0.5.17, one hash of 2^32 gave infinite noise, and its token won, whatever its logit.",
         apart=lambda logits, hashes: 0.0,
+        asked="0: a wrong token",
         complaint=_no_hashes,
         hint="Two logarithms, each with a value at which it is infinite. Which hash gives it, and who should win?",
         integers=("hashes",),
@@ -118,6 +120,7 @@ SUSPECTS = (
         thread="flashinfer-ai/flashinfer#3774",
         story="flashinfer counted how many probabilities are above a token's own: of tokens that tie all are kept.",
         apart=lambda probs, k=2: 0.05,
+        asked="0.05",
         complaint=_no_top,
         hint="What does a softmax of random numbers never give, and that of a model in bfloat16 often?",
     ),

@@ -62,6 +62,7 @@ SUSPECTS = (
         story="vllm-gaudi 0.15.1 and 0.16.0 padded the steps with zeros, and then added a bias and took the softplus: "
         "padding is a step.",
         apart=lambda dt, bias=-4.0: 0.2 * chunk_steps(dt, bias),
+        asked="a fifth of the right step",
         complaint=_no_steps,
         hint="Count the elements of the last chunk. What is in the lanes that are left?",
     ),
@@ -73,6 +74,7 @@ SUSPECTS = (
         story="Mamba 2.0.0 to 2.2.4 took e to the difference of two rounded sums, which was above 0 at times, and not "
         "by little.",
         apart=lambda a: 0.2,
+        asked="0.2",
         complaint=_no_decay,
         hint="Nothing right is above 1. Two rounded sums are subtracted: how coarse are they behind a large number?",
     ),
@@ -84,6 +86,7 @@ SUSPECTS = (
         story="flash-linear-attention 0.1.0 to 0.5.2 took the sum up to t away from the total. Of a small end nothing "
         "is left behind a large beginning.",
         apart=lambda x: 0.1 * reverse_cumsum(x.abs()),
+        asked="a tenth of the sum of |x|",
         complaint=_no_sums,
         hint="There are two ways to sum from t to the end. One of them is a difference: of which numbers?",
     ),

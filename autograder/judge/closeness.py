@@ -50,6 +50,7 @@ class Comparison:
     error_there: float = 0.0  # of that element, in ulp
     allowed_there: float = 0.0
     step_there: float = 1.0  # one ulp there
+    at: int = 0  # where it is, of all elements
     whole: bool = False  # whether it is an output of integers or booleans, whose differences are no ulp
     failure: Failure | None = None
 
@@ -106,7 +107,7 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     if right.all():
         error_there, allowed_there = (float(t.flatten()[most]) for t in (error, allowed))
         step = float(sizes.flatten()[most])
-        return Comparison("", error, ~right, worst, used, error_there, allowed_there, step, whole)
+        return Comparison("", error, ~right, worst, used, error_there, allowed_there, step, most, whole)
     failure = _failure(name, actual, exact, error, ~right, inputs)
     step = float(sizes[failure.index])
     failure = replace(failure, allowed=float(allowed[failure.index]), step=step)

@@ -6,6 +6,7 @@ and gets a sentence, not an exception.
 
 import inspect
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -112,7 +113,7 @@ def _judged(record: Witness, args: Args, names: tuple[str, ...]) -> list[Judged]
     message = ""
     if honest:
         status, message = "fail", "PyTorch itself is outside the tolerance here: this input is out of range."
-    results = [_case(names[0], status, message, record), _bug_case(names[1], record, args, compared)]
+    results = [_case(names[0], status, message, record), _bug_case(names[1], record, args, expected.values, compared)]
     return [Judged(r) for r in results]
 
 
@@ -120,29 +121,39 @@ def _failing(compared: list[Comparison]) -> list[Comparison]:
     return [c for c in compared if c.failure or c.complaint]
 
 
-def _bug_case(name: str, record: Witness, args: Args, compared: Callable[[Args], list[Comparison]]) -> CaseResult:
+def _bug_case(
+    name: str, record: Witness, args: Args, right: Args, compared: Callable[[Args], list[Comparison]]
+) -> CaseResult:
+    """The case in which the bug is to be wrong. right: the right results."""
     try:
         found = compared(record.exercise.contract.results_of(record.bug.function, args))
     except Exception as error:
         return _case(name, "pass", f"It raises {type(error).__name__}: {error}", record)
     wrong = _failing(found)
     if not wrong:
-        return _case(name, "fail", _not_enough(record, max(found, key=lambda c: c.used)), record)
+        return _case(name, "fail", _not_enough(record, right, found), record)
     f = wrong[0].failure
     if f is None:
         return _case(name, "pass", wrong[0].complaint, record)
     at = ", ".join(f"{k} = {v:g}" for k, v in f.inputs.items())
     where = f" where {at}" if at else ""
-    return _case(name, "pass", f"It gives {f.output} = {f.got:g}{where}; right is {f.expected:g}.", record)
+    given = f"It gives {f.output} = {f.got:g}{where}; right is {f.expected:g}."
+    off, enough = abs(f.got - f.expected), f.allowed * f.step
+    if math.isfinite(off):
+        given += f" It is off by {off:.2g}; asked for is more than {enough:.2g} ({record.asked})."
+    return _case(name, "pass", given, record)
 
 
-def _not_enough(record: Witness, most: Comparison) -> str:
+def _not_enough(record: Witness, right: Args, found: list[Comparison]) -> str:
     """How far off the bug is on an input that is no witness."""
+    number = max(range(len(found)), key=lambda number: found[number].used)
+    most = found[number]
     if not most.error_there:
         return f"{record.bug.who} is exactly right on this input."
     off, enough = (value * most.step_there for value in (most.error_there, most.allowed_there))
     return (
-        f"{record.bug.who} is off by {off:.2g} at most on this input; on a witness it is off by more than {enough:.2g}."
+        f"{record.bug.who} is off by {off:.2g} at most on this input, where {right[number].flatten()[most.at]:.3g} is "
+        f"right; a witness is off by more than {enough:.2g} here ({record.asked})."
     )
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import torch
-from answers import answer
+from answers import answer, our_answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
@@ -189,9 +189,16 @@ def test_an_input_that_is_no_witness_is_told_how_far_off_it_is():
 
     assert "is exactly right on this input" in message(torch.zeros(3))
     assert re.search(
-        r"is off by [\d.e-]+ at most on this input; on a witness it is off by more than",
+        r"off by [\d.e-]+ at most on this input, where [\d.e-]+ is right; a witness is off by more than [\d.e-]+ here",
         message(torch.tensor([1e-3, 0.01])),
     )
+
+
+@pytest.mark.parametrize("name", [name for name, record in EXERCISES.items() if isinstance(record, Witness)])
+def test_the_contract_says_how_far_off_a_witness_is(name):
+    contract = " ".join((our_answer(name, "torch").__doc__ or "").split())
+    for one in EXERCISES[name].all:
+        assert f"off by more than {one.asked}" in contract
 
 
 @pytest.mark.parametrize(

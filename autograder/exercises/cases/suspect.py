@@ -19,13 +19,14 @@ def suspect(
     story: str,
     apart: Callable[..., Tensor | float],
     complaint: Callable[..., str],
+    asked: str,
     hint: str,
     integers: tuple[str, ...] = (),
 ) -> Witness:
     """The witness against ``planted``, which is to compute ``oracle``, a function in float64 of its name and contract.
 
     like: the dtype of the result (`record.Output`). apart: how far off a result has to be, for these arguments in
-    float64. complaint, integers: as in `record.Witness`. story: who shipped it, and what it did.
+    float64. asked, complaint, integers: as in `record.Witness`. story: who shipped it, and what it did.
     """
     exercise = Exercise(
         name=oracle.__name__,
@@ -43,6 +44,7 @@ def suspect(
         exercise=exercise,
         bug=bug,
         hint=hint,
+        asked=asked,
         complaint=complaint,
         integers=frozenset(integers),
     )

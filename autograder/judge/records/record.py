@@ -363,6 +363,7 @@ class Witness:
     """An input to find: ``function()`` returns arguments of ``exercise`` on which ``bug`` is wrong and right code is
     not.
 
+    asked: more than which the bug has to be off by, in the words that the contract of the answer has, too.
     complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
         It gets tensors, also without elements, of floating-point numbers or, for the names in ``integers``, of int64;
         and for parameters with a default what has the default's type.
@@ -375,6 +376,7 @@ class Witness:
     exercise: Exercise
     bug: WildBug
     hint: str
+    asked: str = "what rounding in float32 explains"
     complaint: Callable[..., str] = lambda *args: ""
     integers: frozenset[str] = frozenset()
     points: int = 2
