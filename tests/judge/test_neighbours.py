@@ -34,6 +34,20 @@ def product(block_of_k):
     return call
 
 
+@triton.jit
+def numbered_kernel(x, y, taken, N: tl.constexpr):
+    at, i = tl.program_id(0) * N, tl.arange(0, 8)
+    tl.atomic_add(taken, tl.atomic_add(taken, 1) * 0 + 1)
+    tl.store(y + at + i, 2 * tl.load(x + at + i, mask=i < N), mask=i < N)
+
+
+def numbered(x):
+    """2x; each program takes a number, so that they run one by one."""
+    y = torch.empty_like(x)
+    numbered_kernel[(len(x),)](x, y, torch.zeros(1, dtype=torch.int32), x.shape[1])
+    return y
+
+
 def factors(seed=0):
     return torch.randn(24, 200), torch.randn(200, 32)
 
@@ -56,6 +70,27 @@ def test_a_product_whose_block_follows_the_number_of_rows_is_told():
     assert not {"the batch twice", "the rows in reverse order"} & {one.called for one in found.found}
     assert "row 0 alone (1 row): " in str(found)
     assert all(0 < one.ulp < 1e4 for one in found.found)
+    parted, line = found.reason
+    with_one, with_all = "with 1 row `tl.dot` adds K in 13 blocks of 16", "with 24 `tl.dot` adds K in 4 blocks of 64"
+    assert with_one in parted
+    assert with_all in parted
+    assert line.strip() == 'total = tl.dot(x, y, total, input_precision="ieee")'
+
+
+def test_no_draw_decides_whether_another_order_is_told():
+    """Sums of ones have the same bits in any order."""
+    ones = torch.ones(24, 200), torch.ones(200, 32)
+    assert not neighbours(product(lambda M: 32), ones, batch=("a",))
+    found = neighbours(product(lambda M: 16 if M <= 16 else 64), ones, batch=("a",))
+    assert [one.called for one in found.found] == ["row 0 alone"]
+    assert "32 of 32 elements of result are computed otherwise than in the batch of 24, though" in str(found)
+    assert "13 blocks of 16" in found.reason[0]
+
+
+def test_programs_that_run_one_by_one_are_named():
+    found = neighbours(numbered, rows)
+    assert not found
+    assert "Not compared: the order of sums: the programs of `numbered_kernel` ran one by one" in str(found)
 
 
 def mean_free(x):

@@ -18,6 +18,7 @@ from .execution import execute
 from .findings import EmulatorError, Finding, Place, here
 from .fresh_memory import FreshMemory, unwritten
 from .grid import Replay
+from .history import Histories
 from .launch import Launch
 from .limits import CANNOT_SHOW
 from .patches import Patches
@@ -37,6 +38,8 @@ class Emulator:
     replay: keeps launches for a later block, and those it has from an earlier one are not run where they would be the
         same bit for bit (`grid.launch_replay`). None runs every launch.
     names: by the address of their storages, tensors that a message names in addition to the kernel's parameter.
+    follow: whether it keeps what each float was computed from, and in which order; `histories` says it then, and
+        launches take two to six times as long.
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
@@ -68,8 +71,10 @@ class Emulator:
         fill: float | None = None,
         replay: Replay | None = None,
         names: dict[int, str] | None = None,
+        follow: bool = False,
     ):
         self.shuffle, self.fill, self.replay, self.names = shuffle, fill, replay, names or {}
+        self._follow = follow
         self._clear()
 
     def _clear(self) -> None:
@@ -83,6 +88,7 @@ class Emulator:
         self._firsts: list[int] = []  # the first program number of each
         self._traffic: dict[str, dict[str, int]] = {}
         self._looser: set[str] = set()
+        self.histories = Histories() if self._follow else None
         self.fallbacks: list[tuple[str, str]] = []  # kernel and reason, by launch
         self._shadows: dict[int, Shadow] = {}
         self._followed: set[int] = set()  # addresses of the storages whose end is waited for

@@ -1,5 +1,6 @@
 """A function with the arguments of a batch, of which other batches of the same rows are made."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,7 +52,7 @@ class Batch:
         """Whether rows hold floating-point numbers, which may be NaN and huge."""
         return any(self.args[at].is_floating_point() for at in self.places)
 
-    def made(self, composition: Composition) -> Args:
+    def _made(self, composition: Composition) -> Args:
         """The arguments of another batch."""
         chosen = torch.tensor(composition.rows)
         others = torch.tensor([row != composition.alone for row in composition.rows])
@@ -68,15 +69,15 @@ class Batch:
 
         return tuple(of(at, value) for at, value in enumerate(self.args))
 
-    def results(self, args: Args) -> dict[str, Tensor]:
-        """What a call on copies returns, then the batch arguments that it writes, by name."""
+    def results(self, composition: Composition, emulator: Emulator | None = None) -> dict[str, Tensor]:
+        """What a call on another batch returns, then the batch arguments that it writes, by name. emulator: in which
+        its kernels run, where they are emulated; one that is thrown away where it is None.
+        """
+        args = self._made(composition)
         given = Tree(Tree(args).copied()).map(lambda a: place(a, self.gpu))
-        with torch.no_grad():
-            if mode() == "emulator":
-                with Emulator():
-                    returned = self.callee.results(given)
-            else:
-                returned = self.callee.results(given)
+        machine = (emulator or Emulator()) if mode() == "emulator" else contextlib.nullcontext()
+        with torch.no_grad(), machine:
+            returned = self.callee.results(given)
         names = ["result"] if len(returned) == 1 else [f"result_{number}" for number in range(len(returned))]
         found = dict(zip(names, returned, strict=True))
         pairs = ((self.names[at], args[at], given[at]) for at in self.places)

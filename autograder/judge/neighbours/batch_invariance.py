@@ -13,8 +13,9 @@ from ...words import Progress, UsageError
 from ..commands.named_function import found, named
 from ..side_by_side.example import USUAL, example_of
 from .batch import Batch
-from .compositions import Composition, compositions
+from .compositions import Composition, compositions, whole_batch
 from .dependence import Difference, Neighbours, difference
+from .order_of_sums import computed_otherwise, where_they_part
 
 
 def neighbours(
@@ -69,7 +70,7 @@ def _asked(batch: Batch) -> Neighbours:
                 continue
             progress.at(one.what)
             try:
-                came = batch.results(batch.made(one))
+                came = batch.results(one)
             except Exception as error:
                 said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
                 if one.beside:  # who looks at numbers before computing may refuse them
@@ -81,17 +82,20 @@ def _asked(batch: Batch) -> Neighbours:
             differences += _differences(one, came, whole, left_out)
     if not whole:
         raise CompareError(_rowless(name, batch.rows))
+    if not differences:
+        differences = computed_otherwise(batch, [*whole], left_out)
+    reason = where_they_part(batch, differences[0]) if differences else ()
     names = tuple(batch.names[at] for at in batch.places)
     sizes = min(calls, default=0), max(calls, default=0)
-    return Neighbours(name, names, batch.rows, tuple(differences), len(calls), sizes, left_out)
+    return Neighbours(name, names, batch.rows, tuple(differences), reason, len(calls), sizes, left_out)
 
 
 def _whole(batch: Batch) -> dict[str, Tensor]:
     """The results of the whole batch. Raises CompareError where two calls do not agree on them."""
-    every = Composition("the batch", tuple(range(batch.rows)))
-    name, args = batch.callee.name, batch.made(every)
+    every = whole_batch(batch.rows)
+    name = batch.callee.name
     try:
-        first, second = batch.results(args), batch.results(args)
+        first, second = batch.results(every), batch.results(every)
     except CompareError:
         raise
     except Exception as error:
@@ -107,7 +111,8 @@ def _whole(batch: Batch) -> dict[str, Tensor]:
 
 
 def _differs(one: Tensor, two: Tensor) -> bool:
-    return difference("", 0, "", one.flatten(), two.flatten(), [*range(one.numel())]) is not None
+    every = range(one.numel())
+    return difference("", 0, "", one.flatten(), two.flatten(), every, every) is not None
 
 
 def _of_rows(results: dict[str, Tensor], rows: int, left_out: dict[str, str]) -> dict[str, Tensor]:
@@ -140,5 +145,5 @@ def _differences(
             continue
         places = [*one.compared]
         of = [one.rows[at] for at in places]
-        if told := difference(one.what, len(one.rows), output, here[places], whole[output][of], of):
+        if told := difference(one.what, len(one.rows), output, here[places], whole[output][of], of, places):
             yield told

@@ -24,6 +24,11 @@ class Composition:
         return tuple(range(len(self.rows))) if self.alone is None else (self.alone,)
 
 
+def whole_batch(rows: int) -> Composition:
+    """The batch as it is."""
+    return Composition("the batch", tuple(range(rows)))
+
+
 def compositions(rows: int) -> Iterator[Composition]:
     """The batches made of a batch of ``rows`` rows, of which there are two or more; no two with the same rows."""
     seen = {tuple(range(rows))}

@@ -1,9 +1,11 @@
 """What a row's neighbours change, as data and in words."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ..ulp import ulp_size
 
@@ -19,9 +21,10 @@ class Difference:
     """A call in which a result's bits were others than in the whole batch.
 
     called: which rows were together. rows: how many. output: the result's name. differ: elements, of ``compared``.
-    row: of the batch, and element: its index in that row, of the first that differs. here, whole: what it is in this
-    call and in the whole batch. ulp: how far apart they are, None where that is no number. raised: what the call raised
-    instead, and all but ``called`` and ``rows`` is empty then.
+    row: of the batch, place: of that row in the call, and element: its index in the row, of the first that differs.
+    here, whole: what it is in this call and in the whole batch; empty where the bits are the same and were computed
+    otherwise. ulp: how far apart they are, None where that is no number. raised: what the call raised instead, and all
+    but ``called`` and ``rows`` is empty then.
     """
 
     called: str
@@ -30,6 +33,7 @@ class Difference:
     differ: int = 0
     compared: int = 0
     row: int = 0
+    place: int = 0
     element: tuple[int, ...] = ()
     here: str = ""
     whole: str = ""
@@ -40,6 +44,11 @@ class Difference:
         """The difference in words; ``rows`` are those of the whole batch."""
         if self.raised:
             return f"{self.called} ({_rows(self.rows)}): raises {self.raised}"
+        if not self.here:
+            return (
+                f"{self.called} ({_rows(self.rows)}): {self.differ:,} of {self.compared:,} elements of {self.output} "
+                f"are computed otherwise than in the batch of {rows}, though with these numbers the bits are the same"
+            )
         at = ", ".join(map(str, (self.row, *self.element)))
         apart = f", {self.ulp:.3g} ulp apart" if self.ulp else ""
         return (
@@ -55,14 +64,16 @@ class Neighbours:
     neighbours(...)``.
 
     name: of the function. batch: the arguments whose rows were called in other batches. rows: of the whole batch.
-    found: the calls that differ. calls: how many were compared. sizes: their smallest and their largest number of rows.
-    left_out: what was not compared, and why.
+    found: the calls that differ. reason: where the first of them and the whole batch part, as lines of text. calls:
+    how many were compared. sizes: their smallest and their largest number of rows. left_out: what was not compared, and
+    why.
     """
 
     name: str
     batch: tuple[str, ...]
     rows: int
     found: tuple[Difference, ...]
+    reason: tuple[str, ...]
     calls: int
     sizes: tuple[int, int]
     left_out: dict[str, str]
@@ -77,7 +88,8 @@ class Neighbours:
             lines = [f"{about}: a row's result has the same bits whatever rows are beside it ({calls})"]
         else:
             lines = [f"{about}: a row's result depends on the rows beside it, in {len(self.found)} of {calls}"]
-            lines += [f"  {one.sentence(self.rows)}" for one in self.found[:SHOWN]]
+            told = [f"  {one.sentence(self.rows)}" for one in self.found[:SHOWN]]
+            lines += [told[0], *(f"    {line}" for line in self.reason), *told[1:]]
             if len(self.found) > SHOWN:
                 lines.append(f"  and {len(self.found) - SHOWN} more")
         lines += [f"Not compared: {what}: {why}" for what, why in self.left_out.items()]
@@ -91,10 +103,10 @@ class Neighbours:
 
 
 def difference(
-    called: str, rows: int, output: str, here: torch.Tensor, whole: torch.Tensor, of: list[int]
+    called: str, rows: int, output: str, here: Tensor, whole: Tensor, of: Sequence[int], places: Sequence[int]
 ) -> Difference | None:
     """How ``here``, the results of some rows in one call, differ from those of the same rows in the whole batch, bit by
-    bit; None where they do not. Any NaN is like another. of: the numbers of the rows.
+    bit; None where they do not. Any NaN is like another. of: the numbers of the rows. places: theirs in the call.
     """
     other = _bits(here) != _bits(whole)
     if here.is_floating_point():
@@ -104,30 +116,22 @@ def difference(
     first = tuple(other.nonzero()[0].tolist())
     one, two = here[first], whole[first]
     return Difference(
-        called,
-        rows,
-        output,
-        int(other.sum()),
-        other.numel(),
-        of[first[0]],
-        first[1:],
-        _text(one),
-        _text(two),
-        _ulp(one, two),
+        *(called, rows, output, int(other.sum()), other.numel(), of[first[0]], places[first[0]], first[1:]),
+        *(_text(one), _text(two), _ulp(one, two)),
     )
 
 
-def _bits(x: torch.Tensor) -> torch.Tensor:
+def _bits(x: Tensor) -> Tensor:
     if not x.is_floating_point():
         return x
     return x.contiguous().view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[x.itemsize])
 
 
-def _text(x: torch.Tensor) -> str:
+def _text(x: Tensor) -> str:
     return f"{x.item():.9g}" if x.is_floating_point() else str(x.item())
 
 
-def _ulp(one: torch.Tensor, two: torch.Tensor) -> float | None:
+def _ulp(one: Tensor, two: Tensor) -> float | None:
     """The distance in units of the last place of the second."""
     if not one.is_floating_point() or one.itemsize == 1 or not (one.isfinite() and two.isfinite()):
         return None

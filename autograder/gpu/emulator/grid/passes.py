@@ -36,6 +36,7 @@ class _Watcher:
     def __init__(self, emulator: Any):
         self._emulator = emulator
         self.lockstep: bool = emulator.lockstep
+        self.histories = emulator.histories
         self.looser: set[str] = set()
         self.undefined: dict[Place, list[np.ndarray]] = {}
         self.noticed: dict[tuple[str, str, Place], Callable[[Place], Finding]] = {}
@@ -186,15 +187,25 @@ class _Patches:
     def __init__(self, memory: Memory, watcher: _Watcher, lanes: int):
         self._values = {"memory": memory, "emulator": watcher, "lanes": lanes, "widest": 1, "unused": False}
         self._values["lockstep"] = watcher.lockstep
+        self._follow = watcher.histories
 
     def __enter__(self) -> None:
         builder = interpreter.interpreter_builder
         self._state, self._class = dict(vars(builder)), type(builder)
-        builder.__class__ = GridBuilder
-        vars(builder).update(self._values)
         shown = {"__repr__": _show, "__str__": _show}
-        ours = [(tl.tensor, name, value) for name, value in (operators() | shown).items()]
-        ours += [(interpreter, "ReduceOps", GridReduce), (interpreter, "ScanOps", GridScan)]
+        if self._follow is None:
+            kinds: tuple[Any, ...] = GridBuilder, GridReduce, GridScan
+            quicker = operators()
+        else:
+            from ..history import followed  # seldom asked for
+
+            kinds = followed.FollowedBuilder, followed.FollowedReduce, followed.FollowedScan
+            quicker = {}  # they go past the builder
+            self._values["histories"] = self._follow
+        builder.__class__, reduces, scans = kinds
+        vars(builder).update(self._values)
+        ours = [(tl.tensor, name, value) for name, value in (quicker | shown).items()]
+        ours += [(interpreter, "ReduceOps", reduces), (interpreter, "ScanOps", scans)]
         self._old = [(owner, name, getattr(owner, name)) for owner, name, _ in ours]
         for owner, name, value in ours:
             setattr(owner, name, value)

@@ -1,0 +1,236 @@
+"""The builder of a whole grid, and its reductions, whose floats carry histories."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import triton.language as tl
+from triton.runtime import interpreter
+from triton.runtime.interpreter import TensorHandle
+
+from ..atomics import Mask, mask_of
+from ..findings import here
+from ..grid.grid_builder import GridBuilder
+from ..grid.grid_reduction import GridReduce, GridScan
+from .hashes import ODDER, U, history, is_float, is_zero, put, seed, stir, with_places
+from .histories import Histories
+
+CHOOSES = ("maxnumf", "minnumf", "maximumf", "minimumf", "clampf")
+COMMUTES = ("fadd", "fmul")
+COMPUTES = (
+    "fsub fdiv precise_divf frem fma exp exp2 log log2 sqrt precise_sqrt rsqrt sin cos erf fabs floor ceil".split()
+)
+MOVES = "splat unsplat expand_dims broadcast reshape trans cat join split select gather".split()
+_CODE = U(2**22 - 1)  # products of two codes of 22 bits, 512 of them added up, are exact in float64
+_BLOCK = 512
+_NOBODY = ~U(0)
+
+
+class FollowedBuilder(GridBuilder):
+    """``histories`` are those of the run."""
+
+    histories: Histories
+
+    def computed(
+        self, name: str, made: TensorHandle, operands: list[TensorHandle], commutes: bool = False, chosen: bool = False
+    ) -> TensorHandle:
+        """``made`` with its history. chosen: it is one of its operands."""
+        known, start = [history(one) for one in operands], seed(name, made.dtype.scalar.name)
+        if chosen:
+            h = np.full(made.data.shape, _NOBODY)
+        elif len(known) > 1 and commutes:
+            h = stir((known[0] + known[1]) ^ start)
+        else:
+            h = known[0] ^ start if len(known) > 1 else stir(known[0] ^ start)
+            for one in known[1:]:
+                h = stir(h * ODDER + one)
+        if len(known) > 1:
+            for operand, its in zip(operands, known, strict=True):
+                if operand.data.dtype == made.data.dtype:
+                    same = made.data == operand.data
+                    h = np.where(same, np.minimum(h, its) if chosen else its, h)
+        return self._followed(name, made, np.where(is_zero(made), U(0), h), tuple(known))
+
+    def _followed(
+        self,
+        name: str,
+        made: TensorHandle,
+        h: np.ndarray,
+        operands: tuple[np.ndarray, ...] = (),
+        lanes: tuple[np.ndarray, ...] = (),
+    ) -> TensorHandle:
+        put(made, h)
+        self.histories.note(name, here(), h, operands, lanes)
+        return made
+
+    # memory
+
+    def _load(
+        self, ptrs: TensorHandle, mask: Mask, other: TensorHandle | None, policy: Any, named: Any
+    ) -> TensorHandle:
+        made = super()._load(ptrs, mask, other, policy, named)
+        if is_float(made):
+            h = self.histories.stored.loaded(ptrs.region, ptrs.offsets, made.data, history(made))
+            self._followed(f"load of {ptrs.region.name}", made, h)
+        return made
+
+    def _store(self, ptrs: TensorHandle, value: TensorHandle, mask: Mask) -> None:
+        super()._store(ptrs, value, mask)
+        if is_float(value):
+            self.histories.stored.store(ptrs.region, *self._on(mask, ptrs.offsets, value.data, history(value)))
+
+    def _on(self, mask: Mask, *arrays: np.ndarray) -> list[np.ndarray]:
+        """The lanes that are on, of programs that go on."""
+        on = np.ones(1, bool) if mask is None else mask_of(mask)
+        every = np.empty((self.programs.live.size, *[1] * (arrays[0].ndim - 1)), bool)
+        *spread, on, _ = np.broadcast_arrays(*map(self.programs.only_live, (*arrays, on)), every)
+        return [one[on] for one in spread]
+
+    def create_atomic_rmw(
+        self, rmwOp: Any, ptr: TensorHandle, val: TensorHandle, mask: Mask, sem: Any, scope: Any
+    ) -> TensorHandle:
+        made = super().create_atomic_rmw(rmwOp, ptr, val, mask, sem, scope)
+        if is_float(val):
+            offsets, h = self._on(mask, ptr.offsets, history(val))
+            sums, most = self.histories.stored.add(ptr.region, offsets, h)
+            self.histories.note(f"atomic of {most}", here(), sums, (h,))
+        return made
+
+    # conversions and products
+
+    def cast_impl(self, src: TensorHandle, dst_type: tl.dtype) -> TensorHandle:
+        return self._cast(src, super().cast_impl(src, dst_type))
+
+    def create_fp_to_fp(self, src: TensorHandle, dst_type: tl.dtype, rounding_mode: Any) -> TensorHandle:
+        return self._cast(src, super().create_fp_to_fp(src, dst_type, rounding_mode))
+
+    def _cast(self, src: TensorHandle, made: TensorHandle) -> TensorHandle:
+        if is_float(src) and is_float(made):
+            if src.dtype.primitive_bitwidth < made.dtype.primitive_bitwidth:
+                put(made, history(src))  # exact
+            else:
+                self.computed("cast", made, [src])
+        return made
+
+    def create_dot(
+        self, a: TensorHandle, b: TensorHandle, d: TensorHandle, input_precision: Any, max_num_imprecise_acc: int
+    ) -> TensorHandle:
+        made = super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
+        if not is_float(made):
+            return made
+        k, (of_a, of_b, of_d) = a.data.shape[-1], (history(one) for one in (a, b, d))
+        of_a, of_b = np.broadcast_to(of_a, a.data.shape), np.broadcast_to(of_b, b.data.shape)
+        h = _products(with_places(of_a, of_a.ndim - 1), of_b, seed("dot", k, str(input_precision), a.dtype.name))
+        h = np.where(made.data == d.data, of_d, stir(h ^ (of_d * ODDER)))
+        return self._followed(f"dot of {k}", made, np.where(made.data == 0, U(0), h), (of_d,), (of_a, of_b))
+
+
+def _products(rows: np.ndarray, columns: np.ndarray, start: np.uint64) -> np.ndarray:
+    """The hash, for each pair of a row and a column, of the products that are not 0."""
+    h: Any = start
+    for shift in (U(8), U(38)):
+        codes = [np.where(one == 0, 0, (one >> shift) & _CODE | U(1)).astype(np.float64) for one in (rows, columns)]
+        for at in range(0, rows.shape[-1], _BLOCK):
+            exact = np.matmul(codes[0][..., at : at + _BLOCK], codes[1][..., at : at + _BLOCK, :])
+            h = stir(exact.astype(U) ^ h)
+    hashed: np.ndarray = h
+    return hashed
+
+
+def _computes(method: str, commutes: bool, chosen: bool) -> Callable[..., Any]:
+    original = getattr(GridBuilder, method)
+
+    def followed(self: FollowedBuilder, *args: Any, **named: Any) -> Any:
+        made, name = original(self, *args, **named), method.removeprefix("create_")
+        if method == "create_extern_elementwise":
+            name, args = args[2:4]
+        floats = [one for one in args if is_float(one)]
+        return self.computed(name, made, floats, commutes, chosen) if is_float(made) and floats else made
+
+    return followed
+
+
+def _moves(method: str) -> Callable[..., Any]:
+    """An operation that moves elements, or chooses some, does the same to their histories."""
+    original = getattr(GridBuilder, method)
+
+    def followed(self: FollowedBuilder, *args: Any) -> Any:
+        made = original(self, *args)
+        several = made if isinstance(made, tuple) else (made,)
+        if any(map(is_float, several)):
+            others = original(self, *(_its_histories(one) if is_float(one) else one for one in args))
+            for one, other in zip(several, others if isinstance(others, tuple) else (others,), strict=True):
+                put(one, other.data)
+        return made
+
+    return followed
+
+
+def _its_histories(handle: TensorHandle) -> TensorHandle:
+    """The histories as numbers, which an operation moves as it moves the handle's own."""
+    return TensorHandle(np.broadcast_to(history(handle), handle.data.shape), tl.uint64)
+
+
+for _name in (*COMMUTES, *COMPUTES, "extern_elementwise", *CHOOSES):
+    setattr(FollowedBuilder, f"create_{_name}", _computes(f"create_{_name}", _name in COMMUTES, _name in CHOOSES))
+for _name in MOVES:
+    setattr(FollowedBuilder, f"create_{_name}", _moves(f"create_{_name}"))
+
+
+class FollowedReduce(GridReduce):
+    """`tl.reduce`."""
+
+    def apply_impl(self, input: tuple[tl.tensor, ...]) -> Any:
+        """The reductions, with their histories."""
+        return _folded(self, input, super().apply_impl, None)
+
+
+class FollowedScan(GridScan):
+    """`tl.associative_scan`."""
+
+    def apply_impl(self, input: tuple[tl.tensor, ...]) -> Any:
+        """The scans, with their histories."""
+        return _folded(self, input, super().apply_impl, bool(self.reverse))
+
+
+def _folded(self: Any, input: tuple[tl.tensor, ...], apply: Callable[..., Any], reverse: bool | None) -> Any:
+    """A reduction, or a scan where ``reverse`` is not None, and the histories of its results."""
+    builder = interpreter.interpreter_builder
+    builder.__class__ = GridBuilder  # what the combining function does has no histories
+    try:
+        out = apply(input)
+    finally:
+        builder.__class__ = FollowedBuilder
+    floats = [one.handle for one in input if is_float(one.handle)]
+    if not floats:
+        return out
+    known = [np.broadcast_to(history(one), one.data.shape) for one in floats]
+    h = known[0] if len(known) == 1 else stir(sum((one * U(2 * i + 3) for i, one in enumerate(known)), np.zeros(1, U)))
+    h, axis = (h.reshape(len(h), -1), 1) if self.axis is None else (h, self.axis % (h.ndim - 1) + 1)
+    name = self.combine_fn.__name__.strip("_").removesuffix("_combine")
+    made = _of_lanes(h, axis, reverse, seed(name, h.shape[axis], reverse is not None))
+    chooses = reverse is None and name.startswith(("elementwise_m", "arg"))
+    kind = "reduction" if reverse is None else "scan"
+    for place, one in enumerate(one.handle for one in out if is_float(one.handle)):
+        its = made ^ seed(place) if place else made
+        if chooses:
+            won = floats[place].data.reshape(h.shape) == np.expand_dims(one.data.reshape(made.shape), axis)
+            its = np.where(won, h, _NOBODY).min(axis)
+        its = np.where(is_zero(one).reshape(made.shape), U(0), its)
+        put(one, its.reshape(one.data.shape))
+        lanes = (np.moveaxis(h, axis, -1),) if reverse is None else ()
+        builder.histories.note(f"{kind} {name} of {h.shape[axis]}", here(), its, (), lanes)
+    return out
+
+
+def _of_lanes(h: np.ndarray, axis: int, reverse: bool | None, start: np.uint64) -> np.ndarray:
+    """The hash of the lanes that are added up, each with its place. Of one number and zeros it is that number's."""
+
+    def add(one: np.ndarray) -> np.ndarray:
+        if reverse is None:
+            return np.asarray(one.sum(axis))
+        return np.flip(np.cumsum(np.flip(one, axis), axis), axis) if reverse else np.cumsum(one, axis)
+
+    count = add((h != 0).astype(np.int64))
+    made = stir(add(with_places(h, axis)) ^ start)
+    return np.where(count == 0, U(0), np.where(count == 1, add(h), made))

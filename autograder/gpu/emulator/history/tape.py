@@ -1,0 +1,147 @@
+"""The operations of a run, and where two runs part: back from two results to the first step that was not the same."""
+
+import linecache
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..findings import Place
+
+Node = tuple[int, tuple[Any, ...]]  # the number of an operation, and the element that it made
+_SIGNS = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
+_FARTHEST = 10_000  # steps back
+_BEFORE = 3  # operations between two that belong to one loop
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operation: its name, ``KIND of EXTENT`` where it adds up lanes; the kernel's line; the histories of its
+    results, of its operands, and of the lanes that a reduction or a `tl.dot` adds up.
+    """
+
+    name: str
+    place: Place
+    made: np.ndarray
+    operands: tuple[np.ndarray, ...] = ()
+    lanes: tuple[np.ndarray, ...] = ()
+
+
+class Tape:
+    """The steps of a run, in order."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    @cached_property
+    def _index(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(where each step's elements begin, all histories sorted, the places of these)."""
+        flat = [step.made.ravel() for step in self.steps]
+        starts = np.cumsum([0, *(one.size for one in flat)])
+        every = np.concatenate(flat) if flat else np.zeros(0, np.uint64)
+        order = np.argsort(every, kind="stable")
+        return starts, every[order], order
+
+    def find(self, h: np.uint64) -> Node | None:
+        """The operation that made a history, the first that has it, since who hands it on comes later. None for a zero
+        and for a number that was not computed.
+        """
+        starts, every, order = self._index
+        at = int(np.searchsorted(every, h))
+        if not h or at == len(every) or every[at] != h:
+            return None
+        flat = int(order[at])
+        number = int(np.searchsorted(starts, flat, side="right")) - 1
+        return number, tuple(map(int, np.unravel_index(flat - starts[number], self.steps[number].made.shape)))
+
+    def label(self, node: Node | None) -> tuple[str, int]:
+        """What the operation is, and its line: two that were done in one way have one label."""
+        return ("", 0) if node is None else (self.steps[node[0]].name, self.steps[node[0]].place.line)
+
+    def operands(self, node: Node) -> list[np.uint64]:
+        """The histories of what was computed with."""
+        step = self.steps[node[0]]
+        return [np.uint64(np.broadcast_to(one, step.made.shape)[node[1]]) for one in step.operands]
+
+    def lanes(self, node: Node) -> list[np.uint64]:
+        """The histories of the lanes that a reduction or a `tl.dot` adds up, in order."""
+        step = self.steps[node[0]]
+        if len(step.lanes) == 1:
+            lanes = step.lanes[0]
+            return list(np.broadcast_to(lanes, (*step.made.shape, lanes.shape[-1]))[node[1]])
+        if step.lanes:
+            *front, m, n = node[1]
+            rows, columns = (
+                np.broadcast_to(one, (*step.made.shape[:-2], *one.shape[-2:]))[tuple(front)] for one in step.lanes
+            )
+            return [h for pair in zip(rows[m], columns[:, n], strict=True) for h in pair]
+        return []
+
+    def repeats(self, node: Node) -> int:
+        """How often in a row the operation was done on what it made itself."""
+        count, label, at = 0, self.label(node), self._before(node, self.label(node), _BEFORE)
+        while at is not None:
+            count, at = count + 1, self._before(at, label, _BEFORE)
+        return count + 1
+
+    def _before(self, node: Node, label: tuple[str, int], depth: int) -> Node | None:
+        """The operation of this label among those that made the operands, soon before it."""
+        for h in self.operands(node) if depth else ():
+            one = self.find(h)
+            if one is not None:
+                found = one if self.label(one) == label else self._before(one, label, depth - 1)
+                if found is not None:
+                    return found
+        return None
+
+    def words(self, node: Node | None) -> str:
+        """The operation in words, with its line."""
+        if node is None:
+            return "a number that no kernel computed"
+        (name, line), repeats = self.label(node), self.repeats(node)
+        kind, _, extent = name.rpartition(" of ")
+        times = "once" if repeats == 1 else f"{repeats} times in a row"
+        if kind == "dot":
+            what = f"`tl.dot` adds K in {repeats} block{'s' * (repeats > 1)} of {extent}"
+        elif kind == "atomic":
+            what = f"{extent} atomic additions, in any order"
+        else:
+            what = f"{kind} of {extent} numbers, {times}" if kind else f"`{_SIGNS.get(name, name)}` {times}"
+        return f"{what} (line {line})"
+
+    def source(self, node: Node | None) -> str:
+        """The kernel's line."""
+        place = self.steps[node[0]].place if node is not None else None
+        return linecache.getline(place.file, place.line).strip() if place else ""
+
+
+@dataclass(frozen=True)
+class Parting:
+    """The last step of two computations that is not the same: each in words, and the lines of the kernel."""
+
+    here: str
+    there: str
+    lines: tuple[str, ...]
+
+
+def parting(here: tuple[Tape, np.uint64], there: tuple[Tape, np.uint64]) -> Parting | None:
+    """Where two results, each a run and a history, part; None where that is not found."""
+    (one, h), (two, k) = here, there
+    for _ in range(_FARTHEST):
+        left, right = one.find(h), two.find(k)
+        if left is None or right is None or one.label(left) != two.label(right):
+            return _told(one, left, two, right)
+        if one.repeats(left) != two.repeats(right):
+            return _told(one, left, two, right)
+        pairs = zip(one.operands(left) + one.lanes(left), two.operands(right) + two.lanes(right), strict=False)
+        other = next(((a, b) for a, b in pairs if a != b), None)
+        if other is None:
+            return None
+        h, k = other
+    return None
+
+
+def _told(one: Tape, left: Node | None, two: Tape, right: Node | None) -> Parting:
+    lines = dict.fromkeys(filter(None, (one.source(left), two.source(right))))
+    return Parting(one.words(left), two.words(right), tuple(lines))
