@@ -6,17 +6,19 @@ losses, normalisations, fused attention, convolutions, and everything about othe
 more, by name (``Exercise.refused``). Composite operators are not listed: they take themselves apart into these.
 """
 
-ALLOCATE = frozenset("empty empty_like empty_strided new_empty new_empty_strided empty_permuted".split())
-FILL = frozenset("zeros zeros_like new_zeros full full_like new_full ones ones_like new_ones fill zero".split())
-FILL |= {"fill_", "zero_", "scalar_tensor"}
-MOVE = frozenset("clone copy_ contiguous detach alias lift lift_fresh _to_copy".split())
-VIEW = frozenset(
+from dataclasses import dataclass
+
+_ALLOCATE = frozenset("empty empty_like empty_strided new_empty new_empty_strided empty_permuted".split())
+_FILL = frozenset("zeros zeros_like new_zeros full full_like new_full ones ones_like new_ones fill zero".split())
+_FILL |= {"fill_", "zero_", "scalar_tensor"}
+_MOVE = frozenset("clone copy_ contiguous detach alias lift lift_fresh _to_copy".split())
+_VIEW = frozenset(
     "view _unsafe_view reshape _reshape_alias as_strided t transpose permute expand squeeze unsqueeze slice select "
     "narrow split split_with_sizes unsafe_split unsafe_split_with_sizes chunk unbind flatten unfold diagonal set_ "
     "resize_ view_as_real view_as_complex".split()
 )
-REARRANGE = MOVE | VIEW
-MEMORY = ALLOCATE | FILL | REARRANGE  # which compute nothing
+_REARRANGE = _MOVE | _VIEW
+_MEMORY = _ALLOCATE | _FILL | _REARRANGE  # which compute nothing
 _ARITHMETIC = """
     add sub rsub mul div neg abs reciprocal floor_divide remainder fmod frac floor ceil round trunc pow sqrt rsqrt
     addcmul addcdiv lerp sign sgn signbit copysign hypot ldexp frexp nextafter nan_to_num clamp clamp_min clamp_max
@@ -51,28 +53,50 @@ _ABOUT = """
     promote_types result_type can_cast is_floating_point is_complex is_nonzero is_contiguous is_same_size is_set_to
     is_pinned size stride storage_offset numel dim item
 """.split()
-POINTWISE = frozenset(_ARITHMETIC) | MEMORY  # each element of a result from one of each argument
-POINTWISE |= frozenset(
+_POINTWISE = frozenset(_ARITHMETIC) | _MEMORY  # each element of a result from one of each argument
+_POINTWISE |= frozenset(
     "silu gelu mish elu hardswish hardsigmoid celu selu gather index index_select cat stack masked_fill tril triu flip "
     "roll constant_pad_nd repeat select_backward slice_backward arange".split()
 )
-COMPUTE = (frozenset(_ARITHMETIC + _REDUCE) - {"where"}) | {"sort", "topk", "nonzero", "_local_scalar_dense"}
-PERMITTED = frozenset(_ARITHMETIC + _REDUCE + _INDEX + _ABOUT) | MEMORY
+_COMPUTE = (frozenset(_ARITHMETIC + _REDUCE) - {"where"}) | {"sort", "topk", "nonzero", "_local_scalar_dense"}
+_PERMITTED = frozenset(_ARITHMETIC + _REDUCE + _INDEX + _ABOUT) | _MEMORY
 
 # What PyTorch calls when it differentiates the operators above: for the exercises whose gradient is PyTorch's to take.
-GRADIENTS = frozenset(
+_GRADIENTS = frozenset(
     "sigmoid_backward tanh_backward logit_backward softplus_backward log_sigmoid_backward threshold_backward "
     "hardtanh_backward leaky_relu_backward _softmax_backward_data _log_softmax_backward_data select_backward "
     "slice_backward diagonal_backward unfold_backward masked_scatter_backward".split()
 )
 
 
-def base(name: str) -> str:
-    """``add`` for ``aten::add_.Tensor``: an operator's name without namespace, overload and the mark of "in place"."""
-    name = name.split("::")[-1].split(".")[0]
-    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+@dataclass(frozen=True)
+class Operators:
+    """Names of operators, by what they do.
+
+    allocate: memory that nobody has written. rearrange: copies, and other views of the same elements. memory: compute
+    nothing. pointwise: each element of a result is from one of each argument. compute: need what they are given to be
+    written. permitted: an answer may call them. gradients: what PyTorch calls when it differentiates these.
+    """
+
+    allocate: frozenset[str] = _ALLOCATE
+    rearrange: frozenset[str] = _REARRANGE
+    memory: frozenset[str] = _MEMORY
+    pointwise: frozenset[str] = _POINTWISE
+    compute: frozenset[str] = _COMPUTE
+    permitted: frozenset[str] = _PERMITTED
+    gradients: frozenset[str] = _GRADIENTS
+
+    def base(self, name: str) -> str:
+        """``add`` for ``aten::add_.Tensor``: an operator's name without namespace, overload and the mark of "in
+        place".
+        """
+        name = name.split("::")[-1].split(".")[0]
+        return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+    def permits(self, name: str, gradients: bool = False) -> bool:
+        """Whether an answer may call this operator, given with its namespace."""
+        known = self.permitted | self.gradients if gradients else self.permitted
+        return name.startswith("aten::") and self.base(name) in known
 
 
-def is_permitted(name: str, gradients: bool = False) -> bool:
-    """Whether an answer may call this operator, given with its namespace."""
-    return name.startswith("aten::") and base(name) in (PERMITTED | GRADIENTS if gradients else PERMITTED)
+ATEN = Operators()

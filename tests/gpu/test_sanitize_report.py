@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from graded_kernels.autograder.gpu.emulator import KINDS
+from graded_kernels.autograder.gpu.emulator import Finding
 from graded_kernels.autograder.gpu.sanitize import command, run_report, sarif
 from graded_kernels.autograder.gpu.sanitize.rules import RULES
 
@@ -108,7 +108,7 @@ def test_sarif_points_at_the_line_relative_to_the_folder():
 
 
 def test_every_kind_of_the_emulator_has_a_rule():
-    assert KINDS <= RULES.keys()
+    assert Finding.KINDS <= RULES.keys()
 
 
 @pytest.mark.parametrize("shim, advised", [("an A100", True), ("", False)])

@@ -4,7 +4,7 @@ import pytest
 import torch
 from attacks.submissions import attacks, honest
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.gpu.aten import GRADIENTS, PERMITTED, is_permitted
+from graded_kernels.autograder.gpu.aten import ATEN
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell, OperatorRefused, load
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
@@ -36,7 +36,7 @@ def called(submission):
 def test_every_name_on_the_list_is_an_operator():
     known = {name.split("::")[1].split(".")[0] for name in torch._C._dispatch_get_all_op_names()}
     known |= {s.name.split("::")[1] for s in torch._C._jit_get_all_schemas() if s.name.startswith("aten::")}
-    assert {name for name in PERMITTED | GRADIENTS if name not in known and f"{name}_" not in known} == set()
+    assert {name for name in ATEN.permitted | ATEN.gradients if name not in known and f"{name}_" not in known} == set()
 
 
 def test_every_operator_can_be_refused():
@@ -48,16 +48,16 @@ def test_every_operator_can_be_refused():
             refused.add(full.removeprefix("aten::").partition(".")[0])
 
     names = {name.removeprefix("aten::").split(".")[0] for name in torch._C._dispatch_get_all_op_names()}
-    for name in names & PERMITTED | {"silu", "softmax", "layer_norm"}:
+    for name in names & ATEN.permitted | {"silu", "softmax", "layer_norm"}:
         blocked_operators._refuse_every_kernel(Overrides(), name, "why")
         assert name in refused
 
 
 def test_in_place_and_overloads_count_and_other_namespaces_do_not():
-    assert all(map(is_permitted, ("aten::add_.Tensor", "aten::__lshift__", "aten::sum.dim_IntList", "aten::fill_")))
-    assert not any(map(is_permitted, ("prims::mul", "mkldnn::_linear_pointwise", "aten::silu_", "aten::glu")))
-    assert is_permitted("aten::sigmoid_backward", gradients=True)
-    assert not is_permitted("aten::sigmoid_backward")
+    assert all(map(ATEN.permits, ("aten::add_.Tensor", "aten::__lshift__", "aten::sum.dim_IntList", "aten::fill_")))
+    assert not any(map(ATEN.permits, ("prims::mul", "mkldnn::_linear_pointwise", "aten::silu_", "aten::glu")))
+    assert ATEN.permits("aten::sigmoid_backward", gradients=True)
+    assert not ATEN.permits("aten::sigmoid_backward")
 
 
 @pytest.mark.parametrize(

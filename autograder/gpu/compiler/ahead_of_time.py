@@ -14,13 +14,13 @@ from .bindings import Refused
 from .extract import Extract, extract, source_lines
 from .forms import covering, distinguished, form_of, forms, kernels
 from .kernel_launch import SEAM, Json, KernelLaunch
+from .machine_code import NUMBERS
 from .targets import TARGETS, Target
 
 FORMS = 512  # of all kernels of an answer; ours have up to 40
 WHOLE = 48  # of these that the whole compiler takes; ours up to 10
 _AT_ONCE = 100  # launches that a child takes through the front end, with the time of one answer
 SHOWN = 6  # of what tells a launch from others, in a sentence
-NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
 
 
 class RunJobs(Protocol):

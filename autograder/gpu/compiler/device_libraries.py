@@ -7,16 +7,14 @@ kernel's code comes out the same.
 """
 
 import os
-import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .names import DEVICE_FUNCTIONS
+
 VERSIONS = ("3.6.0", "3.7.1", "3.8.0", "3.9.0")  # of Triton, whose backends were read
-# float32 to float32. What is absent works as well.
-NAMES = ("ceil", "erf", "exp2", "expm1", "floor", "log", "log1p", "log2", "rsqrt", "sqrt", "tanh")
-CALLED = re.compile(rf"\b(?:{'|'.join(NAMES)})\b")  # in the text of a kernel for which it is worth the reading
 
 
 class SmallLibrary:
@@ -63,7 +61,7 @@ def share() -> None:
         (amd, amd, "ocml.bc", "__ocml_{}_f32"),
     ):
         path = str(Path(backend.__file__).parent / "lib" / library)
-        functions = {name.format(one) for one in NAMES}
+        functions = {name.format(one) for one in DEVICE_FUNCTIONS}
         try:
             owner.llvm = SmallLibrary(owner.llvm, path, functions, _cut(path, functions, context))
         except (OSError, RuntimeError, ValueError):  # it is read for each kernel, as by Triton itself

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ class KernelLaunch:
     """What was recorded of a launch. `asdict` makes JSON of it, ``KernelLaunch(**loaded)`` reads and checks it again.
 
     kernel: name of the ``@triton.jit`` function.
-    source: text of the module where it lives: a file, or the cells of a notebook joined by `SEAM`.
+    source: text of the module where it lives: a file, or the cells of a notebook `joined`.
     signature: parameter -> "*fp32", "*bf16", "i32", "i64", "fp32", "u1", ...; parameters in ``constants`` are absent.
     constants: values of constexpr parameters, and of parameters that are 1 or None, which Triton makes constants.
         A dtype is ``{"dtype": "fp32"}``, another kernel ``{"function": name}``, a tuple ``{"tuple": [...]}``.
@@ -71,7 +71,7 @@ class KernelLaunch:
                     f"constant {name} of kernel {self.kernel} is not plain data, or too much of it: a {kind}"
                 )
         for name, value in self.values.items():
-            if not is_value(value):
+            if not self.is_value(value):
                 raise ValueError(f"the module of kernel {self.kernel} binds {name} to what is not a value of a kernel")
         for name, value in self.options.items():
             if not isinstance(value, bool | int) or abs(value) >= 2**64:
@@ -109,21 +109,27 @@ class KernelLaunch:
         rest = {**vars(self), "source": list(map(len, texts)), "helpers": helpers}
         return json.dumps(rest, sort_keys=True) + "".join(texts)
 
+    @staticmethod
+    def joined(texts: Iterable[str]) -> str:
+        """The source of several files or cells, of which the last counts for its lines."""
+        return SEAM.join(texts)
+
+    @staticmethod
+    def is_value(value: object) -> bool:
+        """Whether ``value`` is what a name of a kernel's module may stand for, and no larger than it has to be."""
+        if isinstance(value, dict) and "constexpr" in value:
+            inner = value["constexpr"]
+            return len(value) == 1 and not _is_constexpr(inner) and KernelLaunch.is_value(inner)
+        if isinstance(value, dict) and "import" in value:
+            module, name = value["import"], value.get("name")
+            known = isinstance(module, str) and module in MODULES and isinstance(name, str | None)
+            return known and value.keys() <= {"import", "name"} and (name is None or name in MODULES[module])
+        return is_constant(value)
+
 
 def is_constant(value: object) -> bool:
     """Whether ``value`` is plain data, and no larger than a kernel's constant has to be."""
     return _elements(value, 0) <= ELEMENTS
-
-
-def is_value(value: object) -> bool:
-    """Whether ``value`` is what a name of a kernel's module may stand for, and no larger than it has to be."""
-    if isinstance(value, dict) and "constexpr" in value:
-        return len(value) == 1 and not _is_constexpr(value["constexpr"]) and is_value(value["constexpr"])
-    if isinstance(value, dict) and "import" in value:
-        module, name = value["import"], value.get("name")
-        known = isinstance(module, str) and module in MODULES and isinstance(name, str | None)
-        return known and value.keys() <= {"import", "name"} and (name is None or name in MODULES[module])
-    return is_constant(value)
 
 
 def _is_constexpr(value: object) -> bool:

@@ -1,13 +1,12 @@
 """Launches that the emulator noted, as plain data that can leave the process and be compiled elsewhere."""
 
-import inspect
-import linecache
 from collections.abc import Iterable
 from types import FunctionType
 from typing import TYPE_CHECKING
 
 from ...words import is_python
-from . import SEAM, KernelLaunch, recorded
+from . import KernelLaunch, recorded
+from .surroundings import Surroundings
 
 if TYPE_CHECKING:
     from ..emulator.launch import Launch
@@ -27,21 +26,6 @@ def plain_launches(launches: "Iterable[Launch]") -> tuple[KernelLaunch | str, ..
 
 def source_of(kernel: FunctionType) -> str:
     """The text around a kernel: in a notebook all cells run so far, its own and its callees' last; else its file."""
-    own = own_texts(kernel)
+    own = Surroundings(kernel).texts()
     earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and is_python(cell)]
-    return SEAM.join(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))
-
-
-def own_texts(function: FunctionType) -> list[str]:
-    """The files, or notebook cells, of a function and of the kernels it names, its own first."""
-    names: dict[str, None] = {}
-    queue, seen = [function], set()
-    while queue:
-        current = queue.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        names.setdefault(current.__code__.co_filename)
-        callees = (getattr(current.__globals__.get(name), "fn", None) for name in current.__code__.co_names)
-        queue += [c for c in callees if inspect.isfunction(c) and c.__globals__ is current.__globals__]
-    return ["".join(linecache.getlines(name)) for name in names]
+    return KernelLaunch.joined(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 
 Numbers = dict[str, int | dict[str, int] | None]  # of machine code: see the package's docstring
+NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
 
 
 class Unreadable(Exception):

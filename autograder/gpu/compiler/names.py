@@ -64,6 +64,9 @@ ATTRIBUTES = frozenset(
     """.split()
 )
 
+# Of LIBDEVICE, what kernels usually call, from float32 to float32 (`device_libraries`). What is absent works as well.
+DEVICE_FUNCTIONS = ("ceil", "erf", "exp2", "expm1", "floor", "log", "log1p", "log2", "rsqrt", "sqrt", "tanh")
+
 # Python's own: numbers, and functions of small numbers.
 MATH = frozenset("pi e tau inf nan sqrt exp exp2 log log2 log10 log1p expm1 ceil floor fabs".split())
 

@@ -2,15 +2,13 @@
 
 import contextlib
 import inspect
-import sys
-import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from .kernel_launch import KernelLaunch, is_constant, is_value
-from .names import MODULES
+from .kernel_launch import KernelLaunch, is_constant
+from .surroundings import Surroundings
 
 _BUFFER_LIMIT = 2**31 - 1
 
@@ -81,7 +79,7 @@ def _describe(
         divisible += [name] if aligned else []
         small += [name] if getattr(value, "small", False) else []
     options = {name: value for name, value in options.items() if value is not None}
-    around, name = surroundings(function), function.__name__
+    around, name = Surroundings(function).names(), function.__name__
     return KernelLaunch(name, source, signature, constants, tuple(divisible), tuple(small), options, **around)
 
 
@@ -137,54 +135,3 @@ def _constant(function: FunctionType, name: str, value: Any) -> object:
 
 def _unknown(what: str, function: FunctionType, value: object) -> str:
     return f"{what} of {function.__name__} is a {type(value).__name__}, which the compiler report cannot describe"
-
-
-def surroundings(function: FunctionType) -> dict[str, dict[str, Any]]:
-    """Returns what a kernel and what it calls use by name, for `KernelLaunch`: ``modules`` of Triton's, ``helpers``,
-    the jit functions of other modules, and ``values``, what other names stand for.
-    """
-    modules: dict[str, str] = {}
-    helpers: dict[str, tuple[str, str]] = {}
-    values: dict[str, object] = {}
-    seen: set[FunctionType] = set()
-    queue = [function]
-    while queue:
-        current = queue.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        for name in (*current.__code__.co_names, "triton"):  # triton stands in the decorator
-            value = current.__globals__.get(name)
-            if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "triton":
-                modules[name] = value.__name__
-            callee = getattr(value, "fn", None)
-            if not inspect.isfunction(callee) or callee.__module__.startswith("triton."):
-                if (plain := _value(value)) is not None:
-                    values[name] = plain
-                continue
-            if callee.__globals__ is current.__globals__:
-                queue.append(callee)
-            elif callee.__module__ in sys.modules:
-                helpers[name] = (callee.__name__, inspect.getsource(sys.modules[callee.__module__]))
-    return {"modules": modules, "helpers": helpers, "values": values}
-
-
-def _value(value: Any) -> object:
-    """A value of a kernel's module in the form of `extract`; None where there is no form for it."""
-    kind = type(value).__name__
-    plain: object
-    if kind == "constexpr":
-        inner = _value(value.value)
-        plain = None if inner is None else {"constexpr": inner}
-    elif kind == "dtype" and type(value).__module__.startswith("triton."):
-        plain = {"dtype": value.name}
-    elif isinstance(value, tuple):
-        items = [_value(item) for item in value]
-        plain = None if None in items else {"tuple": items}
-    elif isinstance(value, bool | int | float | str):
-        plain = value
-    else:
-        own = getattr(value, "fn", value)
-        module, name = getattr(own, "__module__", None), getattr(own, "__name__", None)
-        plain = {"import": module, "name": name} if isinstance(module, str) and module in MODULES else None
-    return plain if is_value(plain) else None

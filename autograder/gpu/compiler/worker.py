@@ -16,9 +16,14 @@ from . import machine_code
 from .from_text import bound, decode
 from .kernel_launch import Json
 from .name_check import Refusal
+from .names import DEVICE_FUNCTIONS
 from .operations import operations
+from .targets import Target
 
 FRONT = "ttir"  # the stage that Triton's front end makes
+RESULT = frozenset(machine_code.NUMBERS)  # what a ``result`` has, for every target
+_LIBRARIES = f"{__package__}.device_libraries"
+_CALLED = re.compile(rf"\b(?:{'|'.join(DEVICE_FUNCTIONS)})\b")  # in a text for which it is worth the reading
 
 
 class Unsuited(Exception):
@@ -214,6 +219,30 @@ def kept_errors(folder: str) -> Iterator[IO[bytes]]:
         finally:
             os.dup2(keep, 2)
             os.close(keep)
+
+
+def prepare() -> None:
+    """Does in advance what the first compilation would: imports, and the version of NVIDIA's assembler."""
+    import triton.compiler.code_generator  # noqa: F401  the compiler imports it when it first compiles
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import make_backend
+
+    for target in Target.named():
+        make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
+
+
+def libraries(request: str) -> tuple[str, ...]:
+    """The modules that a process imports before it forks children for a request, given as text: `device_libraries`,
+    where a kernel may call a device function.
+    """
+    return (_LIBRARIES,) if _CALLED.search(request) else ()
+
+
+def share_libraries() -> None:
+    """Called after `libraries` are imported: see `device_libraries.share`."""
+    from . import device_libraries
+
+    device_libraries.share()
 
 
 def results(request: Json) -> Iterator[Json]:

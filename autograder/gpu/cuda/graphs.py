@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NoReturn
 
 import torch
 
-from ..aten import ALLOCATE, base
+from ..aten import ATEN
 from ..borrowed import schema, tree_map_only
 
 _FORBIDDEN = "CUDA error: operation not permitted when stream is capturing"
@@ -96,9 +96,9 @@ def operator(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     Raises:
         RuntimeError: the host waits for its result, or the shape of its result is known only then.
     """
-    name, returns = base(schema(func).name), [one.alias_info for one in schema(func).returns]
+    name, returns = ATEN.base(schema(func).name), [one.alias_info for one in schema(func).returns]
     views = bool(returns) and all(alias is not None and not alias.is_write for alias in returns)
-    if name in ALLOCATE or views:
+    if name in ATEN.allocate or views:
         return func(*args, **kwargs)
     if torch.Tag.data_dependent_output in func.tags:
         forbid(f"the host waits for `{name}`")

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..aten import GRADIENTS, POINTWISE, base
+from ..aten import ATEN
 from ..borrowed import index_put_impl, schema
 
 HALF = frozenset({torch.float16, torch.bfloat16})
@@ -28,8 +28,8 @@ IN_FLOAT32: dict[Any, tuple[int | None, ...]] = {
     _aten.convolution_backward.default: (1, 2, 2),
 }
 AS_ON_GPU = (
-    POINTWISE
-    | GRADIENTS
+    ATEN.pointwise
+    | ATEN.gradients
     | frozenset(
         """
         sum mean var std var_mean std_mean cumsum cumprod norm linalg_vector_norm _softmax _log_softmax
@@ -63,7 +63,7 @@ def in_float32(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def unlike_gpu(func: Any, given: list[torch.Tensor]) -> str:
     """The operator's name, if it computes in half precision on the CPU and nobody has compared it with a GPU; or ""."""
-    name = base(schema(func).name)
+    name = ATEN.base(schema(func).name)
     if func in IN_FLOAT32 or name in AS_ON_GPU or not any(tensor.dtype in HALF for tensor in given):
         return ""
     return f"aten.{name}"

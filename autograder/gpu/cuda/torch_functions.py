@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ..aten import ALLOCATE, base
+from ..aten import ATEN
 from ..borrowed import device_constructors
 from . import graphs, streams
 from .autocast import widened
@@ -55,7 +55,7 @@ class DeviceCalls(TorchFunctionMode):
         for tensor in tensors(result):
             if tensor.layout == torch.strided and tensor.untyped_storage().data_ptr() not in given - {0}:
                 place(tensor, wanted)
-        if wanted and graphs.capturing() and base(name) not in ALLOCATE:
+        if wanted and graphs.capturing() and ATEN.base(name) not in ATEN.allocate:
             made = next(tensors(result)).data
             graphs.noted(lambda: made.copy_(func(*args, **kwargs)))
         return result

@@ -6,7 +6,7 @@ from ...words import lazy_face
 
 if TYPE_CHECKING:
     from .emulator import Emulator
-    from .findings import KINDS, OF_MEMORY, EmulatorError, Finding
+    from .findings import EmulatorError, Finding
     from .grid import Replay
     from .lane_values import LANE_VALUES
     from .launch import Argument, Launch
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CANNOT_SHOW",
-    "KINDS",
     "LANE_VALUES",
-    "OF_MEMORY",
     "Argument",
     "Emulator",
     "EmulatorError",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, NoReturn, get_args
+from typing import Any, ClassVar, Literal, NoReturn, get_args
 
 _SPECS = map(find_spec, ("triton", "numpy", "torch"))  # Triton may not be installed
 _LIBRARIES = tuple(str(Path(spec.origin).parent) for spec in _SPECS if spec and spec.origin)
@@ -38,15 +38,13 @@ Kind = Literal[
     "own-load",
     "equal-stores",
 ]
-KINDS = frozenset(get_args(Kind))
-OF_MEMORY = frozenset(("out-of-bounds", "store-conflict", "race-read", "race-write", "unwritten"))
 
 
 @dataclass(frozen=True)
 class Finding:
     """Something a GPU would have done wrong, described in full sentences.
 
-    kind: one of `Kind`, the last eight of them in `Emulator.hints`.
+    kind: one of `KINDS`, the last eight of `Kind` in `Emulator.hints`; `OF_MEMORY` are about what a launch accesses.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.
@@ -54,6 +52,11 @@ class Finding:
     line, source: the learner's line; 0 and "" where it is not known.
     file: the file of that line.
     """
+
+    KINDS: ClassVar[frozenset[str]] = frozenset(get_args(Kind))
+    OF_MEMORY: ClassVar[frozenset[str]] = frozenset(
+        ("out-of-bounds", "store-conflict", "race-read", "race-write", "unwritten")
+    )
 
     kind: Kind
     message: str

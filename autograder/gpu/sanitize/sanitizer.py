@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 
 import torch
 
-from ..emulator.findings import OF_MEMORY, EmulatorError, Finding, here
+from ..emulator.findings import EmulatorError, Finding, here
 from ..emulator.footprint import Beside
 from ..emulator.launch import Launch
 from ..emulator.observer import Call, Ended, Observer
@@ -309,7 +309,7 @@ class Sanitizer(Observer):
 
 def _ran(error: BaseException | None) -> bool:
     """Whether the emulator ran a launch to its end, or to an access that a GPU would not refuse."""
-    return error is None or isinstance(error, EmulatorError) and error.finding.kind in OF_MEMORY
+    return error is None or isinstance(error, EmulatorError) and error.finding.kind in Finding.OF_MEMORY
 
 
 def _kind(finding: Finding) -> str:

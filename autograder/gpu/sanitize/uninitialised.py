@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..aten import ALLOCATE, COMPUTE, base
+from ..aten import ATEN
 from ..borrowed import DisableTorchFunction, TorchDispatchMode, schema
 from ..cuda.lazy_dynamo import lazily
 from ..cuda.placement import has_storage
@@ -41,18 +41,18 @@ class UninitialisedMemory(TorchDispatchMode):
             return self._call(func, args, kwargs or {})
 
     def _call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        emulator, name = self.emulator, base(schema(func).name)
+        emulator, name = self.emulator, ATEN.base(schema(func).name)
         if emulator.launching:
             return func(*args, **kwargs)
-        if name in ALLOCATE:
+        if name in ATEN.allocate:
             return self._allocated(func(*args, **kwargs))
         sources = [tensor for tensor in _tensors(args) if _address(tensor) in emulator.poisoned]
-        if sources and name in COMPUTE:
+        if sources and name in ATEN.compute:
             for tensor in sources:
                 say_unwritten(self.sanitizer, emulator, "computes with", name, tensor)
         result = func(*args, **kwargs)
         in_place = schema(func).is_mutable
-        self.sanitizer.computed |= in_place or name in COMPUTE or name in _COPY
+        self.sanitizer.computed |= in_place or name in ATEN.compute or name in _COPY
         if sources and name in _COPY:
             self._copied(args[0] if in_place else result, next(_tensors(args[1:] if in_place else args), None))
         if in_place and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ...gpu import POINTWISE, REARRANGE, lazily
+from ...gpu import ATEN, lazily
 from ...runner import Args, Tree
 from ..borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_map
 from .record import Floors, Tolerance
@@ -196,7 +196,7 @@ class _RandomRounding(TorchDispatchMode):
 
     def _in_float32(self, func: Any, name: str, drawn: Any, own: Any, args: Any) -> Any:
         """The result in each run, off by what float32 may lose in this operator."""
-        if name not in MODELLED and name not in POINTWISE:
+        if name not in MODELLED and name not in ATEN.pointwise:
             return self._opaque(func, drawn, *own)
         if not isinstance(drawn, Tensor | Draws) or self._stack(drawn).dtype != torch.float64:
             return drawn
@@ -357,7 +357,7 @@ def _kind(func: Any) -> _Kind:
 def _not_in_place(func: Any, name: str) -> Any:
     """The operator that computes what this one writes into its first argument; None where it is no such operator."""
     base = name[:-1]
-    if name[-1:] != "_" or base not in (POINTWISE | MODELLED) - COPIES - REARRANGE:
+    if name[-1:] != "_" or base not in (ATEN.pointwise | MODELLED) - COPIES - ATEN.rearrange:
         return None
     return getattr(getattr(torch.ops.aten, base, None), overload_name(func), None)
 
@@ -368,7 +368,7 @@ def _is_narrow(value: Tensor) -> bool:
 
 def _has_steps(name: str) -> bool:
     """Whether an operator is more than one operation of float32 code."""
-    return name in STEPS or name.endswith("_loss") or ("_backward" in name and name not in POINTWISE)
+    return name in STEPS or name.endswith("_loss") or ("_backward" in name and name not in ATEN.pointwise)
 
 
 def _has_elements(value: object) -> bool:

@@ -11,13 +11,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...gpu import POINTWISE, REARRANGE
+from ...gpu import ATEN
 from ..borrowed import schema
 
 ROOM = 2**24  # numbers of all stacks: 128 MB
 SMALL = 2**13  # numbers of the arguments: above it, all at once takes about as long as one after the other
 # Operators whose tensors broadcast: one call with the runs as the first dimension is one of each run.
-BROADCAST = POINTWISE - REARRANGE
+BROADCAST = ATEN.pointwise - ATEN.rearrange
 BROADCAST -= frozenset(
     "gather index index_select cat stack tril triu flip roll constant_pad_nd repeat select_backward slice_backward "
     "arange masked_fill equal allclose isin polar complex frexp mvlgamma".split()

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...gpu import OF_MEMORY
+from ...gpu import Finding
 from ...runner import Args, Call, Limits, Runner, Worker
 from ...words import Progress, Quality
 from ..judge import UNREACHED, counts_as_right, judge
@@ -249,7 +249,7 @@ def _without_refusals(
         if family.refusable:
             args = case_arguments(record.cases[number], number, seed)
             trouble = runner.examine(_call(record, args)).first.trouble
-            if trouble and trouble.kind in ("raised", "finding") and trouble.code not in OF_MEMORY:
+            if trouble and trouble.kind in ("raised", "finding") and trouble.code not in Finding.OF_MEMORY:
                 refused.append((family, trouble.message.partition("\n")[0].rstrip(": ")))
             elif trouble and trouble.kind == "timeout":  # which the first case will say, too
                 break

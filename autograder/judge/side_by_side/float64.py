@@ -11,12 +11,12 @@ from typing import Any
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ...gpu import MEMORY, base, lazily
+from ...gpu import ATEN, lazily
 from ...runner import Callee, Tree, dtype_name
 from ..borrowed import TorchDispatchMode, schema
 from ..ulp import HALVES
 
-EMPTY = frozenset(name for name in MEMORY if "empty" in name)
+EMPTY = frozenset(name for name in ATEN.memory if "empty" in name)
 _OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference's own code
 
 
@@ -65,7 +65,7 @@ class Filled(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if base(schema(func).name) in EMPTY and Tree((result,)).tensors:
+        if ATEN.base(schema(func).name) in EMPTY and Tree((result,)).tensors:
             self.made = True
             result.fill_(self.number)
         return result

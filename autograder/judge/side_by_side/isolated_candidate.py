@@ -12,7 +12,7 @@ from functools import cached_property
 
 import torch
 
-from ...gpu import PERMITTED, POINTWISE, base
+from ...gpu import ATEN
 from ...runner import (
     Answer,
     Budget,
@@ -39,7 +39,7 @@ from .reference_record import record_of
 Shown = tuple[str, dict[str, int], bool]  # why not, or ""; operators with elements; whether launches contribute
 UNTRIED = Method("unknown", "it is not known how: it does not run on the example")
 # What PyTorch's formulas for derivatives of basic operators are made of.
-IN_DERIVATIVES = POINTWISE & PERMITTED
+IN_DERIVATIVES = ATEN.pointwise & ATEN.permitted
 IN_DERIVATIVES |= frozenset("sum mm bmm mv addmm baddbmm cumsum scatter scatter_add index_add index_put".split())
 
 
@@ -71,7 +71,7 @@ class IsolatedCandidate:
         """Calls it in the sandbox. Its derivative may need operators that it does not call itself."""
         closed = self.closed - IN_DERIVATIVES if above else self.closed
         form = replace(self.form, above=above, basic=self.basic)
-        allowed = PERMITTED | self.needed
+        allowed = ATEN.permitted | self.needed
         return _runner(self, replace(contract, form=form, refused=closed, allowed=allowed))
 
     def runner(self, contract: Contract, above: int, shown: bool = False) -> "Isolated | ByFamily":
@@ -127,7 +127,7 @@ class _Tries:
 
     def _contract(self, gradients: bool) -> Contract:
         contract = record_of(self.reference, [], gradients, self.plain.name).contract
-        return replace(contract, allowed=PERMITTED)
+        return replace(contract, allowed=ATEN.permitted)
 
     def first(self, closed: frozenset[str], basic: bool = False) -> Outcome:
         """What comes of one call."""
@@ -224,8 +224,8 @@ def _outside(proof: Proof) -> dict[str, int]:
     """The operators that compute among the recorded steps, with their elements."""
     found: Counter[str] = Counter()
     for name, elements in proof.computes_outside.items():
-        if base(name) not in MOVES:
-            found[base(name)] += elements
+        if ATEN.base(name) not in MOVES:
+            found[ATEN.base(name)] += elements
     return found
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from ...gpu import MEMORY, base, lazily
+from ...gpu import ATEN, lazily
 from ...runner import Tree
 from ..borrowed import TorchDispatchMode, schema
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
-MOVES = MEMORY | frozenset(  # what moves numbers, or reads them, without computing
+MOVES = ATEN.memory | frozenset(  # what moves numbers, or reads them, without computing
     "cat stack arange index item _local_scalar_dense constant_pad_nd set copy select_backward slice_backward "
     "expand_copy _unsafe_index resize".split()
 )
@@ -45,7 +45,7 @@ class Operators(TorchDispatchMode):
 
 def named(schema: str) -> str:
     """``scale`` for ``aten::scale_``; the whole name of an operator that is not PyTorch's own."""
-    return base(schema) if schema.startswith("aten::") else schema
+    return ATEN.base(schema) if schema.startswith("aten::") else schema
 
 
 def contracts(names: Iterable[str]) -> bool:

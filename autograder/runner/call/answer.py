@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...gpu import SEAM
+from ...gpu import KernelLaunch
 from ...words import is_python
 from .definitions import definitions_in
 from .package import Module, PackageError, collect, install
@@ -123,14 +123,14 @@ class Answer:
     @property
     def text(self) -> str:
         """All of its code."""
-        return SEAM.join(cell.source for cell in self.cells)
+        return KernelLaunch.joined(cell.source for cell in self.cells)
 
     @property
     def python(self) -> str:
         """The module that its kernels are read from: its cells that are Python. One that is not has defined nothing,
         and would keep the kernels of all others from being read.
         """
-        return SEAM.join(cell.source for cell in self.cells if is_python(cell.source))
+        return KernelLaunch.joined(cell.source for cell in self.cells if is_python(cell.source))
 
 
 def load(

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ...gpu import ALLOCATE, MEMORY, REARRANGE, base, lazily
+from ...gpu import ATEN, lazily
 from .borrowed import TorchDispatchMode, forward_mode, schema
 from .callers import composed
 from .machine import Machine
@@ -57,7 +57,7 @@ class Watch(TorchDispatchMode):
         self.peak = peak
         self.backend, self.refused, self.allowed, self.machine = backend, refused, allowed, machine
         self.permits, self.written = permits, written
-        self.moves = MEMORY | allowed
+        self.moves = ATEN.memory | allowed
         self.sums: list[
             torch.UntypedStorage
         ] = []  # the memory of sums that were allowed: they may be converted to the output's dtype
@@ -82,7 +82,7 @@ class Watch(TorchDispatchMode):
         if self.peak:
             self.peak.note(args)  # memory that no operator made: from NumPy, say
         result = func(*args, **kwargs)
-        if name in ALLOCATE:
+        if name in ATEN.allocate:
             result = self.machine.poison_(result)
             if self.written:
                 self.written.allocated(result)
@@ -95,20 +95,21 @@ class Watch(TorchDispatchMode):
         return result
 
     def _check_torch(self, name: str, args: Args) -> None:
-        computes = base(name) not in MEMORY  # what only moves numbers has no formula
+        plain = ATEN.base(name)
+        computes = plain not in ATEN.memory  # what only moves numbers has no formula
         if (
             "autograd" in self.refused
             and computes
             and (forward_mode() or any(_recorded(a) for a in Tree(args).tensors))
         ):
             self._refuse(
-                f"autograd differentiates {base(name)} here: it works on a dual tensor or on one with requires_grad. "
+                f"autograd differentiates {plain} here: it works on a dual tensor or on one with requires_grad. "
                 "The derivative is the exercise: write its formula, on the tensors as they come, or in the backward of "
                 "a `torch.autograd.Function`, whose `apply` is then what you call."
             )
         if self.permits is not None and not self.permits(name):
             self._refuse(
-                f"You called {base(name)}, which is not among the operators that this answer may call: it does more "
+                f"You called {plain}, which is not among the operators that this answer may call: it does more "
                 "than one step. Write it out with basic operators (arithmetic, exp, log, sums, products of matrices)."
             )
         if self.permits is not None and (caller := composed()):
@@ -119,7 +120,7 @@ class Watch(TorchDispatchMode):
     def _is_move(self, name: str, args: Args, kwargs: dict[str, Any]) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
             return self._is_sum(args[0])  # a conversion rounds: it is arithmetic, but for the end of an allowed sum
-        return name in self.moves or base(name) in REARRANGE  # ``detach_``, of which `torch.tensor` is made
+        return name in self.moves or ATEN.base(name) in ATEN.rearrange  # ``detach_``, of which `torch.tensor` is made
 
     def _is_sum(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()
@@ -134,7 +135,7 @@ def _names(func: Any) -> tuple[str, str, str]:
     """``aten::add_``, ``add_`` and ``add``."""
     full = schema(func).name
     name = full.split("::")[-1]
-    return full, name, base(name)
+    return full, name, ATEN.base(name)
 
 
 def _recorded(argument: torch.Tensor) -> bool:

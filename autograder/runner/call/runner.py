@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...gpu import EmulatorError, Finding, ensure_runnable, is_permitted, mode, plain_launches
+from ...gpu import ATEN, EmulatorError, Finding, ensure_runnable, mode, plain_launches
 from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
 from .contract import Contract
 from .device import Device
@@ -154,7 +154,7 @@ class InProcess:
         contract, allowed = self.contract, self.contract.allowed
         if "labels" in contract.parameters:
             allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
-        permits = None if contract.witness else partial(is_permitted, gradients=bool(contract.gradient_of))
+        permits = None if contract.witness else partial(ATEN.permits, gradients=bool(contract.gradient_of))
         watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, written)
         # Where the runner takes a gradient itself, `Watch` still refuses what PyTorch would differentiate.
         refused = contract.refused - {"autograd"} if contract.gradient_of else contract.refused

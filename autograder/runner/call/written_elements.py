@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...gpu import base
+from ...gpu import ATEN
 from .borrowed import schema
 from .tree import Args
 
@@ -40,7 +40,7 @@ class Written:
             changed = argument.alias_info is not None and argument.alias_info.is_write
             flags = self._of(target) if changed and isinstance(target, torch.Tensor) else None
             if flags is not None:
-                _mark(flags, base(schema(func).name), given)
+                _mark(flags, ATEN.base(schema(func).name), given)
 
     def elements(self, tensor: torch.Tensor) -> np.ndarray | None:
         """A flag for each element of ``tensor``, or None where its memory is not known."""

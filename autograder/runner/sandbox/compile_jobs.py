@@ -1,8 +1,6 @@
 """The compiler that this process shares, for whoever must not import it before it is asked."""
 
-from typing import Any
-
-Json = dict[str, Any]
+from .wire.checked import Json
 
 
 def compile_jobs(modules: list[Json], jobs: list[Json], *, control: bool = False) -> list[tuple[int, Json]]:

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from ...gpu import NUMBERS, CannotCompile, Json, KernelLaunch, Target, compile_report, device_libraries
+from ...gpu import CannotCompile, KernelLaunch, Target, compile_report
+from ...gpu import worker as compile_worker
 from . import roles
 from .host import Host, WorkerLost
 from .probe import SandboxError
 from .watch import Budget, Ended, Limits, Task
 from .wire import checked
-from .wire.checked import clean
+from .wire.checked import Json, clean
 
 # seconds: of everything that an answer launches, for all targets. Ours take up to 4 for one target, and less than 20
 # for four. memory: beyond the compiler's own.
@@ -164,7 +165,7 @@ def _run(worker: Host, request: Json, limits: Limits, budget: Budget) -> Ended:
         job.write(text.encode())
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
-        modules = (device_libraries.__name__,) if device_libraries.CALLED.search(text) else ()
+        modules = compile_worker.libraries(text)
         task = Task(0, len(request["jobs"]), lambda made, reports: True, 0, modules=modules)
         return worker.run(files, task, limits, [budget])
 
@@ -224,6 +225,6 @@ def _answer(reply: Json) -> Json:
             raise TypeError("result")
     if not all(isinstance(one, str) for one in reply.get("operations", ())):
         raise TypeError("operations")
-    if ("result" in reply and reply["result"].keys() != set(NUMBERS)) or not reply.keys() - {"seconds"}:
+    if ("result" in reply and reply["result"].keys() != compile_worker.RESULT) or not reply.keys() - {"seconds"}:
         raise TypeError("not an answer")
     return {name: clean(value) if isinstance(value, str) else value for name, value in reply.items()}

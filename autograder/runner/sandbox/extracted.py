@@ -6,7 +6,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from ...gpu import own_texts
+from ...gpu import Surroundings
 from ..call.answer import Answer, AnswerError, Cell, imports_course, parse, refuse
 from ..call.contract import Contract
 from ..call.examination import Call, Examined
@@ -47,7 +47,7 @@ def answer_of(function: Callable[..., Any], exercise: str) -> Answer:
     """
     if not isinstance(function, FunctionType):
         raise TypeError(f"a {type(function).__name__} has no text that the emulator could run: check a plain function")
-    texts = [_without_course(text) for text in reversed(own_texts(function))]
+    texts = [_without_course(text) for text in reversed(Surroundings(function).texts())]
     if Path(function.__code__.co_filename).is_file():
         texts[-1] = needed(texts[-1], function.__name__)
     for text in texts:

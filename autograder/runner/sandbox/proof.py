@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ...gpu import MEMORY, KernelLaunch, is_permitted
+from ...gpu import ATEN, KernelLaunch
 from ..call.examination import Call, Examined, Layouts
 from ..call.outcome import FINISHING, Outcome, Trouble
 from ..call.tree import Args, Tree
@@ -223,9 +223,9 @@ class Proof(Examined):
         if not isinstance(given, dict) or "reason" in given:
             reason = given.get("reason") if isinstance(given, dict) else ""
             raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
-        ops = MEMORY | self._answer.allowed | self._answer.finishing
+        ops = ATEN.memory | self._answer.allowed | self._answer.finishing
         if self._answer.gradients:
-            ops |= {name for name in plan.operators(given) if is_permitted(f"aten::{name}", gradients=True)}
+            ops |= {name for name in plan.operators(given) if ATEN.permits(f"aten::{name}", gradients=True)}
         found = plan.check(given, len(Tree(self.call.args).tensors), ops, self._answer.memory)
         if any(size > 1 for step in self._finishing(found) for size in _sizes(step)):
             raise plan.BadPlan("PyTorch's arithmetic on more than one number; this exercise wants it in the kernel")

@@ -9,7 +9,6 @@ from typing import Any, get_args
 
 import torch
 
-from ...gpu import KINDS as FINDINGS
 from ...gpu import Finding, KernelLaunch
 from ..call.outcome import Own, Trouble
 from ..call.tree import Tree
@@ -107,7 +106,7 @@ def _findings(given: Any) -> tuple[Finding, ...]:
 
 
 def _finding(given: Any) -> Finding:
-    if given["kind"] not in FINDINGS:
+    if given["kind"] not in Finding.KINDS:
         raise TypeError("unknown finding")
     return Finding(
         given["kind"],

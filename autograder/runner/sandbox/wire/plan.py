@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ....gpu import is_value
+from ....gpu import KernelLaunch
 from ...call.elements import span
 from . import checked
 from .buffers import DTYPES
@@ -160,7 +160,7 @@ class _Check:
 
 
 def _value(given: Any) -> Any:
-    if not is_value(given):
+    if not KernelLaunch.is_value(given):
         raise ValueError(f"what a name stands for is not a value of a kernel: {given!r:.40}")
     return given
 

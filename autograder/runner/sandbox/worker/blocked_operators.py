@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from ....gpu import base, is_permitted
+from ....gpu import ATEN
 from ...call.answer import OperatorRefused
 from ...call.borrowed import core, has_kernel, operators_with, replaced_kernels, without_graph_optimizer
 
@@ -88,14 +88,14 @@ class BlockedOperators:
             warnings.simplefilter("ignore")  # that a kernel is replaced is the point
             for key in _LEAVES:
                 for name in self._new(key):
-                    if not is_permitted(name):
-                        overrides = self.gradients if is_permitted(name, gradients=True) else self.unlisted
+                    if not ATEN.permits(name):
+                        overrides = self.gradients if ATEN.permits(name, gradients=True) else self.unlisted
                         overrides.refuse(key, name, unlisted(name))
             for key in _OTHER_TENSORS:
                 for name in self._new(key):
                     self.unlisted.refuse(key, name, "Tensors of this kind are not for an answer; use ordinary ones.")
             for name in self._new("Autograd"):
-                if is_permitted(name):
+                if ATEN.permits(name):
                     self.autograd.record_no_gradient(name)
 
     def _new(self, key: str) -> list[str]:
@@ -128,7 +128,7 @@ class BlockedOperators:
 
 def unlisted(name: str) -> str:
     """Returns the message for an operator that is not on the list."""
-    return f"{base(name)} is not among the operators that an answer may call. Write it out with basic ones."
+    return f"{ATEN.base(name)} is not among the operators that an answer may call. Write it out with basic ones."
 
 
 def _refuse_every_kernel(overrides: Overrides, name: str, why: str) -> None:

@@ -4,24 +4,9 @@ import json
 import os
 from typing import Any
 
-from ....gpu import Target, worker
+from ....gpu import worker
 
-
-def prepare() -> None:
-    """Does in advance what the first compilation would: imports, and the version of NVIDIA's assembler."""
-    import triton.compiler.code_generator  # noqa: F401  the compiler imports it when it first compiles
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import make_backend
-
-    for target in Target.named():
-        make_backend(GPUTarget(target.backend, target.arch, target.warp_size)).hash()
-
-
-def imported() -> None:
-    """Called after `compiler.device_libraries` is imported, for a kernel that may call device functions."""
-    from ....gpu import device_libraries
-
-    device_libraries.share()
+prepare, imported = worker.prepare, worker.share_libraries
 
 
 def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int) -> None:

@@ -15,7 +15,7 @@ import triton.language as tl
 from torch.overrides import TorchFunctionMode
 from triton.runtime import interpreter
 
-from ....gpu import ALLOCATE, lazily, surroundings
+from ....gpu import ATEN, Surroundings, lazily
 from ...call.borrowed import READ, TorchDispatchMode, schema
 from ...call.elements import dtype_name
 from ...call.guards import HANDED_OVER
@@ -136,7 +136,7 @@ class Recorder(TorchDispatchMode):
         for tensor in fresh:
             size = tensor.untyped_storage().nbytes() // tensor.element_size()
             self._register(tensor, {"dtype": dtype_name(tensor.dtype), "elements": size})
-        if step["op"] in ALLOCATE or not (fresh or schema(func).is_mutable):
+        if step["op"] in ATEN.allocate or not (fresh or schema(func).is_mutable):
             return
         self.stale = self.stale or bool(self.waiting)
         new = {id(r) for r in fresh}
@@ -173,7 +173,7 @@ class Recorder(TorchDispatchMode):
         grid = executor.grid(given) if callable(executor.grid) else executor.grid
         sizes = [operator.index(getattr(size, "value", size)) for size in grid]
         sizes += [1] * (3 - len(sizes))
-        around = surroundings(executor.fn)
+        around = Surroundings(executor.fn).names()
         self.globals |= around["values"] | {name: {"import": module} for name, module in around["modules"].items()}
         return {"launch": executor.fn.__name__, "grid": sizes, "arguments": arguments, "options": options}
 
