@@ -453,3 +453,21 @@ def test_a_written_list_has_a_result_for_each_tensor():
         validate(replace(CLIP, cases=(rows,)))
     validate(replace(CLIP, tolerance=derived(clipped), cases=(kept,)))
     assert CLIP.signature == "clip_by_global_norm(grads, max_norm) -> norm, writes grads"
+
+
+def test_two_trees_have_the_same_bits_or_not():
+    nan, zero = torch.tensor([float("nan"), 0.0]), torch.zeros(2)
+    assert Tree((nan, [zero])).same_bits((nan.clone(), [zero.clone()]))
+    assert not Tree((zero,)).same_bits((-zero,))
+    assert not Tree((zero,)).same_bits((zero.half(),))
+    assert not Tree((zero,)).same_bits((zero.reshape(2, 1),))
+    with pytest.raises(ValueError):
+        Tree((zero,)).same_bits((zero, zero))
+
+
+def test_the_tensors_that_are_meant_are_changed_in_their_layout():
+    x, y = torch.arange(6.0).reshape(2, 3), torch.ones(3).expand(2, 3)
+    args = Tree((x.t(), 5, [y])).changed(lambda elements: elements + 1, [True, True])
+    assert args[0].equal(x.t() + 1) and args[0].stride() == x.t().stride() and args[1] == 5
+    assert args[2][0].equal(y + 1) and args[2][0].stride() == (0, 1)
+    assert Tree((x,)).changed(lambda elements: elements + 1, [False])[0] is x
