@@ -13,7 +13,7 @@ from nbgrader.coursedir import CourseDirectory
 from ..judge import STUB, Store
 from .nbgrader.export import rows_of
 from .nbgrader.pages import REPORT
-from .nbgrader.rebuild import RECORD, grade_id
+from .nbgrader.rebuild import MOVED, RECORD, grade_id
 
 PASSED, FAILED, UNREACHED = "pass", "fail", "not-run"
 
@@ -110,13 +110,27 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """An answer whose text is the same and whose automatic points are not. since: what changed."""
+
+    student: str
+    answer: str
+    before: float
+    now: float
+    since: str
+
+
+@dataclass(frozen=True)
 class Findings:
-    """What was found in a class's assignment. unchecked: (student, answer) for each answer that waits for a person."""
+    """What was found in a class's assignment. unchecked: (student, answer) for each answer that waits for a person.
+    moved: by the last regrade.
+    """
 
     assignment: str
     learners: tuple[Learner, ...]
     answers: tuple[Answer, ...]
     unchecked: tuple[tuple[str, str], ...]
+    moved: tuple[Moved, ...] = ()
 
 
 def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any]]) -> Findings:
@@ -126,7 +140,7 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
     seconds: dict[str, float] = defaultdict(float)
     for entry in store.made():
         seconds[entry["key"]] += entry["seconds"]
-    unchecked, counted = [], set()
+    unchecked, moved, counted = [], [], set()
     rows = [row for row in rows if row["assignment"] == assignment]
     for row in rows:
         for path in _files(courses, "autograded", row["student_id"], assignment, "*.ipynb"):
@@ -135,6 +149,8 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
                 report = next((o.data[REPORT] for o in cell.get("outputs", ()) if REPORT in o.get("data", {})), None)
                 if record.get("not_graded"):
                     unchecked.append((row["student_id"], answer))
+                if MOVED in record:
+                    moved.append(Moved(row["student_id"], answer, *record[MOVED]))
                 if report is not None:
                     key = record.get("verdict", "")
                     took = 0.0 if key in counted else seconds[key]  # a verdict that many share was made once
@@ -142,7 +158,7 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
                     order.setdefault(answer, []).append(Check(row["student_id"], answer, report, took))
     answers = tuple(Answer(name, tuple(checks)) for name, checks in order.items())
     learners = tuple(_learner(courses, row) for row in rows)
-    return Findings(assignment, learners, answers, tuple(unchecked))
+    return Findings(assignment, learners, answers, tuple(unchecked), tuple(moved))
 
 
 def _learner(courses: CourseDirectory, row: dict[str, Any]) -> Learner:

@@ -55,9 +55,11 @@ def write(courses: CourseDirectory, assignment: str) -> list[Path]:
     similar = folder / f"{assignment}-similar.html"
     put(similar, similar_page(assignment, close))
     _write_table(found, table)
+    changed = folder / f"{assignment}-changed.csv"
+    _write_changed(found, changed)
     pages = [name for name in assignments if (folder / f"{name}.html").is_file()]
     put(course, course_page(assignments, every, pages))
-    return [page, similar, table, course]
+    return [page, similar, table, changed, course]
 
 
 def _write_table(found: Findings, path: Path) -> None:
@@ -69,4 +71,14 @@ def _write_table(found: Findings, path: Path) -> None:
         for case in answer.cases:
             counts = [case.counts[kind] for kind in (PASSED, FAILED, UNREACHED)]
             table.writerow([safe(value) for value in (answer.name, case.name, case.inputs, *counts)])
+    put(path, text.getvalue(), "utf-8-sig")
+
+
+def _write_changed(found: Findings, path: Path) -> None:
+    """A row for each answer whose points the last regrade changed."""
+    text = io.StringIO()
+    table = csv.writer(text)
+    table.writerow(["student", "answer", "before", "now", "since"])
+    for one in found.moved:
+        table.writerow([safe(value) for value in (one.student, one.answer, one.before, one.now, one.since)])
     put(path, text.getvalue(), "utf-8-sig")

@@ -56,6 +56,7 @@ def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
     parts = [
         f"<h1>{escape(found.assignment)}</h1>{_overview(found)}",
         _section("Scores", _wide(figures.scores(found))),
+        _section("Points that a regrade changed", _moved(found)),
         _section("Exercises", _wide(figures.outcomes(found.answers)) + _answers(found) if found.answers else ""),
         _section("Bugs that shipped, written again", _bugs(found.answers)),
         _section("Inputs that failed most", _inputs(found.answers)),
@@ -148,6 +149,18 @@ def _answers(found: Findings) -> str:
         for answer in found.answers
     ]
     return _table(head, rows)
+
+
+def _moved(found: Findings) -> str:
+    """The answers whose text is the same and whose points are not, with what each lost."""
+    reports = {(check.student, answer.name): check.report for answer in found.answers for check in answer.checks}
+    rows = []
+    for one in found.moved:
+        report = reports.get((one.student, one.answer), {})
+        why = report.get("limit") or report.get("summary", "")
+        points = [_right(f"{score:g}") for score in (one.before, one.now)]
+        rows.append([escape(one.student), escape(one.answer), *points, escape(one.since), escape(why)])
+    return _table(["who", "answer", _right("before"), _right("now"), "since these changed", "now"], rows)
 
 
 def _bugs(answers: tuple[Answer, ...]) -> str:

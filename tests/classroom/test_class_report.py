@@ -145,7 +145,7 @@ def test_the_page_says_it(written):
     page = written["tiny.html"]
     assert "print-color-adjust: exact" in page  # without it a browser prints no bar
     assert page.count("<svg") == 2
-    assert page.count('<div class="wide">') == page.count("<table") + 2
+    assert page.count('<div class="wide" tabindex="0">') == page.count("<table") + 2
 
 
 def test_distinctions_are_not_among_the_inputs_that_failed_most():

@@ -3,6 +3,8 @@
 import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, place, right_answers, scores
+from graded_kernels.autograder.classroom import class_report
+from graded_kernels.autograder.classroom.course import configured
 from graded_kernels.autograder.classroom.nbgrader.points import weights_of
 from graded_kernels.autograder.judge.results.points import Points
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
@@ -70,6 +72,15 @@ def test_other_points_and_weights_check_nothing_again(course):
     for text in ("<b>8.5 of 10 points</b>", "<dt>plain values</dt><dd><b>42.9 of 42.9</b>", "the form costs 15"):
         assert text in page, page
     assert "% of the points" not in page  # by other weights
+    written = {path.name: path for path in class_report.write(configured(course).coursedir, "tiny")}
+    changed = written["tiny-changed.csv"].read_text(encoding="utf-8-sig").splitlines()
+    assert [line.split(",")[:4] for line in changed[1:]] == [
+        ["ada", TORCH, "2.0", "10.0"],
+        ["bob", TORCH, "1.7", "8.5"],
+    ]
+    assert "the weights of the aims" in changed[1]
+    page = written["tiny.html"].read_text(encoding="utf-8")
+    assert page.index("Points that a regrade changed") < page.index("the form costs 15") < page.index("Exercises")
     assert "of 30" not in page
 
     graded(course)

@@ -28,6 +28,14 @@ def waits(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> 
     return grade.needs_manual_grade or before.get(grade.name) != now[grade.name]
 
 
+def moved(name: str, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> tuple[float, float] | None:
+    """The automatic scores of an answer whose text is the same, before and now; None where they are equal."""
+    (text, score), (old_text, old) = now[name], before.get(name, ("", None))
+    if old is None or score is None or text != old_text or old == score:
+        return None
+    return old, score
+
+
 def change(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> str:
     """Why a person has to look again at an answer, in a few words: ``silu_epsilon (its text changed, yours 3)``."""
     name, (text, _) = grade.name.removesuffix(CHECK), now[grade.name]

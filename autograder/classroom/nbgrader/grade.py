@@ -25,7 +25,7 @@ from .notebook_code import prying
 from .notebook_file import MEGABYTE, beginning
 from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .points import weights_of
-from .rebuild import RECORD, UNREAD, grade_id, is_added, is_answer, is_check
+from .rebuild import MOVED, RECORD, UNREAD, grade_id, is_added, is_answer, is_check
 from .submission import Check, NotReleased, Released, Stop
 
 
@@ -236,6 +236,9 @@ class SaveScores(SaveAutoGrades):
         grade = self.gradebook.find_grade(grade_id(cell), *self._place)
         ungraded = self._unread or cell.metadata.get(RECORD, {}).get("not_graded")
         grade.auto_score = None if ungraded else determine_grade(cell, self.log)[0]
+        if moved := by_hand.moved(grade.name, self._before, self._now):
+            since = ", ".join(sorted(self.parent.parent.summary.changes))
+            cell.metadata.setdefault(RECORD, {})[MOVED] = [*moved, since]
         grade.needs_manual_grade = by_hand.waits(grade, self._before, self._now)
         if grade.needs_manual_grade and grade.manual_score is not None:
             self._again.append(by_hand.change(grade, self._before, self._now))

@@ -19,6 +19,7 @@ from .notebook_code import defined, is_blank, is_prose
 from .notebook_file import Piece, beginning
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
+MOVED = "moved"  # under it, of a check: its points before a regrade and now, and what had changed
 NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
 PYTHON = "python"  # and the code of a cell that runs as Python, with what was left out of it
 _OWN = "_record"  # ends the name of a module with a teacher's own record, as `graded-kernels new` writes it
