@@ -13,10 +13,10 @@ CAP, REACHED = 10.0, 2.6109  # r where k3 reaches it; and at -10.99998
 
 
 def capped(logp: Tensor, ref: Tensor) -> tuple[Tensor, Tensor]:
-    """(min(k3, 10), its gradient in logp for `Exercise.UPSTREAM`), which is 0 above the cap."""
+    """(min(k3, 10), its gradient in logp for `Exercise.upstream_of`), which is 0 above the cap."""
     r = (ref - logp).clamp(-20, 5)
     kl = k3(torch.zeros_like(r), r)
-    return kl.clamp(max=CAP), (-Exercise.UPSTREAM * torch.expm1(r)).masked_fill(kl > CAP, 0.0).detach()
+    return kl.clamp(max=CAP), (-Exercise.upstream_of(logp) * torch.expm1(r)).masked_fill(kl > CAP, 0.0).detach()
 
 
 def floor(logp: Tensor, ref: Tensor) -> Floors:

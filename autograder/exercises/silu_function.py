@@ -10,13 +10,13 @@ from .silu import silu, silu_floor, silu_slope, slope_floor
 
 
 def with_gradient(x: Tensor) -> tuple[Tensor, Tensor]:
-    """(silu, its gradient for `Exercise.UPSTREAM`)."""
-    return silu(x), Exercise.UPSTREAM * silu_slope(x.detach())
+    """(silu, its gradient for `Exercise.upstream_of`)."""
+    return silu(x), Exercise.upstream_of(x) * silu_slope(x.detach())
 
 
 def floor(x: Tensor) -> Floors:
     """Those of silu_forward and of silu_backward."""
-    return *silu_floor(x), *slope_floor(torch.full_like(x, Exercise.UPSTREAM), x)
+    return *silu_floor(x), *slope_floor(torch.full_like(x, Exercise.upstream_of(x)), x)
 
 
 def numbers(*sizes: int) -> Values:
@@ -50,7 +50,7 @@ silu_function = Exercise(
     cases=(
         case(
             "ordinary values",
-            "Begin here: 300 numbers, and the gradient of -0.75 for each result. " + ABOVE,
+            "Begin here: 300 numbers. What arrives from above is one number, another in each case. " + ABOVE,
             x=numbers(300),
         ),
         case(AGAIN, KEEP_NOTHING, x=numbers(300)),

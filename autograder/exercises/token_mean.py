@@ -13,21 +13,21 @@ from .cases.wording import AGAIN, KEEP_NOTHING
 def mean_of_tokens(
     loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """(mean, its gradient for `Exercise.UPSTREAM`)."""
+    """(mean, its gradient for `Exercise.upstream_of`)."""
     keep = labels != ignore_index
     items = int(keep.sum() if num_items is None else num_items)
     share = keep.to(loss.dtype) / items if items else torch.zeros_like(loss)
-    return (loss.where(keep, 0.0) * share).sum(), Exercise.UPSTREAM * share
+    return (loss.where(keep, 0.0) * share).sum(), Exercise.upstream_of(loss) * share
 
 
 def torch_mean(
     loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """What PyTorch's operators give, division by 0 included: (mean, its gradient for `Exercise.UPSTREAM`)."""
+    """What PyTorch's operators give, division by 0 included: (mean, its gradient for `Exercise.upstream_of`)."""
     loss = loss.detach().clone().requires_grad_()
     kept = loss.where(labels != ignore_index, 0.0).sum()
     mean = kept / ((labels != ignore_index).sum() if num_items is None else num_items)
-    return mean.detach(), torch.autograd.grad(mean, loss, torch.tensor(Exercise.UPSTREAM))[0]
+    return mean.detach(), torch.autograd.grad(mean, loss, torch.tensor(Exercise.upstream_of(loss)))[0]
 
 
 def sum_floor(loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None) -> Floors:

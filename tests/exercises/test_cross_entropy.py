@@ -19,7 +19,7 @@ from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.judge.ulp import ulp_error
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.examination import Call
-from graded_kernels.autograder.runner.call.gradient import UPSTREAM, Unattached
+from graded_kernels.autograder.runner.call.gradient import Unattached, upstream_of
 from graded_kernels.autograder.runner.call.peak_memory import Peak
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.kernels.wild import cross_entropy as wild
@@ -125,8 +125,9 @@ def test_result_that_is_attached_to_nothing_is_told_so():
     for constant in (torch.tensor(0.0), torch.tensor(0.0, requires_grad=True) * 2):
         with pytest.raises(Unattached, match="mean is not attached to the graph of loss"):
             record.contract.with_gradient(lambda loss, labels, constant=constant: constant)(torch.ones(2), labels)
-    mean, gradient = record.contract.with_gradient(torch_answers.token_mean)(torch.tensor([5.0, 2.0]), labels)
-    assert (mean.item(), gradient.tolist(), mean.requires_grad) == (2.0, [0.0, UPSTREAM], False)
+    loss = torch.tensor([5.0, 2.0])
+    mean, gradient = record.contract.with_gradient(torch_answers.token_mean)(loss, labels)
+    assert (mean.item(), gradient.tolist(), mean.requires_grad) == (2.0, [0.0, upstream_of(loss)], False)
 
 
 def test_an_answer_that_raises_like_a_wild_bug_is_told_whose_it_is():

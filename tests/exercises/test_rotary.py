@@ -156,6 +156,25 @@ def test_silu_function_is_to_be_written_without_autograd():
     assert "autograd differentiates" in str(report)
 
 
+def test_what_arrives_from_above_is_not_known_by_heart():
+    """The number that most of the cases might have, whatever arrives."""
+
+    class Mine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return (x.float() * torch.sigmoid(x.float())).to(x.dtype)
+
+        @staticmethod
+        def backward(ctx, dy):
+            x = ctx.saved_tensors[0].float()
+            s = torch.sigmoid(x)
+            return (-0.75 * s * (1 + x * (1 - s))).to(dy.dtype)
+
+    report = check("silu_function", Mine.apply, backend="torch")
+    assert not report.passed and report.score < 0.5, str(report)
+
+
 def test_a_rotation_back_undoes_it():
     x, positions = random(2, 3, 5, 8, dtype=torch.float64), torch.randint(-(2**20), 2**20, (2, 5))
     for interleaved in (False, True):

@@ -148,18 +148,19 @@ def tuned_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, offsets < n), offsets < n)
 
 
-def test_autotune_takes_the_first_configuration_and_a_shuffle_takes_others():
-    def blocks(*seeds):
+def test_an_autotuner_takes_each_configuration_for_some_sizes_and_one_for_each():
+    def blocks(sizes, shuffle=None):
         TRIED.clear()
-        for seed in seeds:
-            x, y = torch.arange(100.0), torch.zeros(100)
-            with Emulator(shuffle=seed):
-                tuned_kernel[lambda meta: (triton.cdiv(100, meta["BLOCK"]),)](x, y, 100)
+        for size in sizes:
+            x, y = torch.arange(float(size)), torch.zeros(size)
+            with Emulator(shuffle=shuffle) as emulator:
+                tuned_kernel[lambda meta, n=size: (triton.cdiv(n, meta["BLOCK"]),)](x, y, size)
             assert y.equal(x)
+            assert [h.kind for h in emulator.hints if h.kind != "masked-load"] == ["configuration"][: TRIED[-1] != 16]
         return TRIED.copy()
 
-    assert blocks(None, None) == [16, 16]
-    assert len(set(blocks(*range(12)))) > 1
+    assert {*blocks(range(100, 120))} == {16, 32, 64, 128}
+    assert blocks(range(100, 120), shuffle=3) == blocks(range(100, 120))
 
 
 def test_float_arguments_are_float32_as_on_a_device():

@@ -291,3 +291,23 @@ def test_a_kernel_that_loads_too_little_has_not_computed_its_result():
     report = judge(record, InProcess(row_sum, record.contract, "triton"), Settings("triton", compiler=False))
     assert [case.status for case in report.cases] == ["pass", "fail"]
     assert "It loads 4 bytes, and its inputs are 44,400" in report.cases[1].message
+
+
+@triton.autotune(configs=[triton.Config({"RIGHT": True}), triton.Config({"RIGHT": False})], key=["n"])
+@triton.jit
+def half_tuned(x_ptr, y_ptr, n, RIGHT: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(y_ptr + i, x / (1 + tl.exp(-x)) if RIGHT else 0 * x, mask=i < n)
+
+
+def test_each_configuration_of_an_autotuned_kernel_has_to_be_right():
+    def silu_forward(x):
+        x, y = x.contiguous(), torch.empty(x.shape, dtype=x.dtype)
+        if x.numel():
+            half_tuned[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+        return y
+
+    report = check("silu_forward", silu_forward, backend="triton", compiler=False)
+    assert not report.passed
+    assert "The autotuner ran `half_tuned` with RIGHT=False" in " ".join(str(report).split())

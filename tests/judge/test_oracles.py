@@ -7,14 +7,14 @@ from differentiable import call_named, calls, in_float64, inputs_with_gradients,
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.cases.elementwise import gradient
 from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.runner.call.gradient import UPSTREAM
+from graded_kernels.autograder.runner.call.gradient import upstream_of
 
 
-def upstream(record: Exercise, y: torch.Tensor) -> torch.Tensor:
+def upstream(record: Exercise, y: torch.Tensor, named: dict[str, torch.Tensor]) -> torch.Tensor:
     """The gradient of y: drawn, or what the record states its own outputs for."""
     if record.forward:
         return gradient(torch.Generator().manual_seed(0), y.shape).double()
-    return torch.full_like(y, UPSTREAM if record.gradient_of else 1.0)
+    return torch.full_like(y, upstream_of(named[record.gradient_of]) if record.gradient_of else 1.0)
 
 
 GRADIENTS = [
@@ -37,7 +37,7 @@ def is_the_derivative(record: Exercise, function: Exercise, case: str) -> None:
     leaves = {name: named[name].clone().requires_grad_() for name in inputs_with_gradients(record)}
     outputs = outputs_of(function, function.oracle(**named | leaves))
     first, y = next(iter(outputs.items()))
-    dy = upstream(record, y)
+    dy = upstream(record, y, named)
     derivatives = torch.autograd.grad(y, leaves.values(), dy)
     saved = named | {name: output.detach() for name, output in outputs.items()} | {f"d{first}": dy}
     stated = outputs_of(record, record.oracle(**{name: saved[name] for name in record.parameters if name in saved}))

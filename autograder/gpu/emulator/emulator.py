@@ -32,8 +32,7 @@ _active: "Emulator | None" = None
 class Emulator:
     """Runs the Triton kernels launched in its block as a GPU would run them, and says where they are wrong.
 
-    shuffle: None runs the programs of a grid in order; a seed runs them in another order, and picks another autotune
-    configuration.
+    shuffle: None runs the programs of a grid in order; a seed runs them in another order.
     fill: what masked-off lanes of a load without ``other`` hold; None is poison. Today's NVIDIA backends fill in 0.
     replay: keeps launches for a later block, and those it has from an earlier one are not run where they would be the
         same bit for bit (`grid.launch_replay`). None runs every launch.
@@ -95,7 +94,6 @@ class Emulator:
         self._fresh = FreshMemory()
         self._stamp = 1
         self._access: Access | None = None
-        self._time = 0.0
         self.undefined = False  # whether a load had masked-off lanes and no `other`
         self.masked_off: dict[Place, np.ndarray] = {}  # where the last launch had them, and which programs did
         self._patches: Patches | None = None
@@ -280,15 +278,6 @@ class Emulator:
     def order(self, programs: int) -> np.ndarray:
         """Program numbers 0 to ``programs`` - 1 in the order in which a launch runs them."""
         return np.arange(programs) if self._random is None else self._random.permutation(programs)
-
-    def draw_configurations(self) -> None:
-        """Has the next choice of an autotuner begin: the first configuration wins, or a random one under `shuffle`."""
-        self._time = 0.0
-
-    def next_time(self) -> float:
-        """The time that an autotuner is told a configuration took."""
-        self._time += 1
-        return self._time if self._random is None else float(self._random.random())
 
     def note_undefined(self, kernel: str, region: Region | None) -> None:
         """Notes a load with masked-off lanes and no ``other``. region: None where its address is in no tensor."""

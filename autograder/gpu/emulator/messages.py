@@ -333,6 +333,12 @@ def own_load(kernel: str, tensor: str, place: Place) -> Finding:
     return Finding("own-load", text, kernel, tensor, line=place.line, source=place.source, file=place.file)
 
 
+def configuration(kernel: str, chosen: str, place: Place) -> Finding:
+    """The configuration that an autotuner chose, which is not its first."""
+    text = f"The autotuner ran `{kernel}` with {chosen} here: each of its configurations has to be right alone."
+    return Finding("configuration", text, kernel, line=place.line, source=place.source, file=place.file)
+
+
 def false_hint(kernel: str, lie: Lie, region: Region | None, program: Program, place: Place) -> Finding:
     """A claim about values that is false. region: of the pointers that it is about; None where it is about integers."""
     value, before = (_shown(number, region) for number in (lie.value, lie.before or 0))

@@ -38,6 +38,7 @@ from . import (
     dialect,
     execution,
     language,
+    messages,
     rewrite,
     scaled,
     shortcuts,
@@ -50,7 +51,7 @@ from .handles import numpy_type
 from .integers import Integers
 from .reduction import StrictReduce, StrictScan
 from .refused import refuse
-from .tuning import Tuning
+from .tuning import Tuning, drawn
 
 _ADDED = {  # what the interpreter lacks, of Triton 3.6 and 3.7, of all before 3.9, and of all
     "get_bf16",
@@ -238,15 +239,14 @@ class Patches:
 
         def run(tuner: Any, *args: Any, **options: Any) -> Any:
             cache, tuner.cache = tuner.cache, {}
-            emulator.draw_configurations()
             try:
                 return original(tuner, *args, **options)
             finally:
                 tuner.cache = cache
+                if tuner.best_config is not tuner.configs[0]:
+                    chosen = ", ".join(f"{name}={value}" for name, value in tuner.best_config.kwargs.items())
+                    make = functools.partial(messages.configuration, tuner.base_fn.__name__, chosen)
+                    emulator.notice("configuration", make)
 
         self._set(autotuner.Autotuner, "run", run)
-
-        def timed(*args: Any, **named: Any) -> list[float]:
-            return [emulator.next_time()] * 3
-
-        self._set(autotuner.Autotuner, "_bench", timed)
+        self._set(autotuner.Autotuner, "_bench", drawn)

@@ -1,5 +1,9 @@
-"""An autotuner's configurations, each run once: as on a GPU, which times them, but for those that are alike here."""
+"""An autotuner's configurations: one for each launch, or each run once, as on a GPU, which times them, but for those
+that are alike here.
+"""
 
+import itertools
+import zlib
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -16,6 +20,7 @@ class Tuning:
         self._emulator, self._run, self._bench = emulator, run, bench
         self._times: dict[Hashable, list[float]] = {}  # of the launch under way, by what a configuration means
         self._repeated: set[Hashable] = set()  # the hooks with which a configuration was run twice
+        self._order = itertools.count()
 
     def run(self, tuner: Any, *args: Any, **options: Any) -> Any:
         """A launch of an autotuned kernel."""
@@ -53,7 +58,17 @@ class Tuning:
     def _once(self, call: Callable[[], Any], hook: Hashable) -> list[float]:
         if self._emulator.try_configuration(call, hook not in self._repeated):
             self._repeated.add(hook)
-        return [self._emulator.next_time()] * 3
+        return [float(next(self._order))] * 3  # the first is the quickest
+
+
+def drawn(tuner: Any, *args: Any, config: Any, **named: Any) -> list[float]:
+    """Times that choose a configuration by the shapes and numbers of the launch, so that each of those that differ in
+    what they compute is chosen for some; where two are alike the first.
+    """
+    given = [getattr(one, "shape", one if type(one) is int else None) for one in (*args, *named.values())]
+    alike = [_meaning(tuner, one) for one in tuner.configs]
+    place = alike.index(_meaning(tuner, config))
+    return [float(zlib.crc32(repr((given, place)).encode()))] * 3
 
 
 def _meaning(tuner: Any, config: Any) -> Hashable:

@@ -104,6 +104,11 @@ RULES = {
         "A hint to the compiler that is false",
         "Remove `tl.multiple_of` and the like, or claim what is true.",
     ),
+    "configuration": Rule(
+        "hint",
+        "An autotuner chose another configuration than its first",
+        "Run the kernel with this configuration alone.",
+    ),
     "wrapped-integer": Rule("hint", "A 32-bit integer wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
     "tf32": Rule("hint", "A float32 product in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.'),
 }

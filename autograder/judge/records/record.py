@@ -221,7 +221,7 @@ class Exercise:
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
     upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
     gradient_of: an input whose gradient is the last output. The answer returns the one before, attached to the graph,
-        and the check takes the gradient of it for `UPSTREAM`.
+        and the check takes the gradient of it for `upstream_of`.
     most_bytes: the most memory for these arguments that an answer's tensors may take at once, what it returns included.
     forward: the exercise whose outputs this one takes as saved, where it is a gradient.
     large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
@@ -231,7 +231,7 @@ class Exercise:
     notes: whether a report on a Triton answer that passed says what may be otherwise on a GPU; not on a first kernel.
     """
 
-    UPSTREAM: ClassVar = Contract.UPSTREAM
+    upstream_of: ClassVar = staticmethod(Contract.upstream_of)
 
     name: str
     summary: str

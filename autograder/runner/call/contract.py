@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from .gradient import UPSTREAM, followed
+from .gradient import followed, upstream_of
 from .tree import Args, Tree
 
 
@@ -52,7 +52,7 @@ class Contract:
     form: how it is called where any code may be the answer, which then computes as it likes; ``refused`` is closed.
     """
 
-    UPSTREAM: ClassVar = UPSTREAM  # from above, where the runner takes the gradient
+    upstream_of: ClassVar = staticmethod(upstream_of)  # from above, where the runner takes the gradient
 
     name: str
     parameters: tuple[str, ...]
