@@ -305,6 +305,18 @@ def test_workers_tell_what_they_saw(run, pytester):
     result.stdout.fnmatch_lines(["never launched or called, 2 functions of this folder: `conflict`, `assembled`"])
 
 
+@pytest.mark.exhaustive
+def test_what_workers_find_outside_any_test_fails_the_session(pytester):
+    launched = "doubled(torch.randn(8), 8)\nconflict[(4,)](torch.zeros(1))\ndef test(): pass\ndef test_again(): pass"
+    pytester.makepyfile(KERNELS + launched)
+    flags = "--sanitize-kernels", "--no-cuda-shim", "-n", "2"
+    result = pytester.runpytest_subprocess("-p", "graded_kernels.pytest_plugin", *flags)
+    result.assert_outcomes(passed=2)
+    assert result.ret == 1
+    told = [line for line in result.outlines if line.startswith("outside any test, ")]
+    assert len(told) == 1 and "store-conflict in `conflict`" in told[0]
+
+
 def test_what_does_not_compile_fails_each_test_that_launches_it(run):
     tests = """
 @triton.jit

@@ -96,6 +96,7 @@ class Plugin:
         return {
             **{"totals": self.totals.data(), "kinds": dict(self.kinds), "passed": dict(self.passed)},
             **{"moved": self.moved, "shim": self.shim, "used": [list(one) for one in self.allowances.used]},
+            "outside": self.outside,
             "occurred": [list(entry) for entry in self.baseline.occurred] if self.baseline else [],
         }
 
@@ -111,6 +112,8 @@ class Plugin:
             self.totals.add(data["totals"])
             self.kinds.update(data["kinds"])
             self.passed.update(data["passed"])
+            told = [finding["key"] for finding in self.outside]  # each worker imports what another one does
+            self.outside += [finding for finding in data["outside"] if finding["key"] not in told]
             self.moved += data["moved"]
             self.shim = data["shim"] or self.shim
             self.allowances.used.update(Allowance(*one) for one in data["used"])
