@@ -224,7 +224,7 @@ def test_compiling_for_some_targets_is_not_portable_for_none_not_correct(statuse
     told = {"kernel": "k", "launch": "n: i32", "message": "no", "line_text": "x = x"}
     rows = [told | {"target": name, "status": one} for name, one in zip(("sm_90", "gfx942"), statuses, strict=True)]
     found = {"status": min(statuses), "reason": "", "targets": rows}
-    (case,) = cost.judge_compile([], SimpleNamespace(report=lambda launches, targets: found), Target.named())[1]
+    (case,) = cost.judge_compile([], lambda launches, targets: found, Target.named())[1]
     assert (case.status, case.kind) == (min(statuses), kind)
 
 
@@ -241,7 +241,7 @@ def test_a_launch_that_does_not_compile_costs_what_its_cases_are_about(aims, cha
     forms = (("fail", "BLOCK=1, num_warps=4, not divisible by 16: x_ptr"), ("pass", "BLOCK=16, num_warps=4"))
     found = {"status": "fail", "reason": "", "targets": [told | {"status": s, "launch": form} for s, form in forms]}
     judged = [case_of("plain", "BLOCK=16", "num_warps=4"), *(case_of(aim, "BLOCK=1", "num_warps=4") for aim in aims)]
-    (case,) = cost.judge_compile(judged, SimpleNamespace(report=lambda launches, targets: found), Target.named())[1]
+    (case,) = cost.judge_compile(judged, lambda launches, targets: found, Target.named())[1]
     assert (case.status, case.aim) == ("fail", charged)
 
 
