@@ -4,6 +4,7 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import metadata
 
 import torch
@@ -279,20 +280,21 @@ def _summary(found: _Found, required: tuple[Quality, ...]) -> str:
     return f"{len(wrong)} of {len(found.needed)} cases fail, the first is “{wrong[0].name}”"
 
 
+@cache
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
 def environment(runner: Runner) -> dict[str, str]:
     """What the check ran on: versions, device, and how Triton kernels were run. In the sandbox there is no GPU."""
-
-    def version(package: str) -> str:
-        try:
-            return metadata.version(package)
-        except metadata.PackageNotFoundError:
-            return "not installed"
-
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     return {
         "python": platform.python_version(),
         "torch": torch.__version__,
-        "triton": version("triton"),
+        "triton": _version("triton"),
         "device": device,
         "mode": "emulator" if runner.facts.isolated else mode(),
     }
