@@ -258,6 +258,15 @@ def test_an_operator_that_a_late_import_registers_is_closed(name, worker):
     assert "is not among the operators" in reason or "_dispatch_library" in reason
 
 
+def test_what_pytorch_imports_for_a_gradient_is_there_before_the_answers_process_is(worker):
+    """Else each process of an answer whose gradient is asked for imports sympy, half a second long."""
+    source = "import sys\nimport torch\n\nprint('sympy' in sys.modules)\n"
+    source += "def silu_function(x):\n    return torch.tanh(x)\n"
+    with isolated(source, worker, exercise="silu_function") as runner:
+        runner.examine(Call((X,)))  # and is refused: PyTorch differentiates it
+        assert runner.printed.split() == ["True"]
+
+
 def test_a_weak_sandbox_is_used_only_when_asked_for(monkeypatch):
     weak = sandbox.Probe((sandbox.Layer("seccomp", False, "no"),), "weak")
     monkeypatch.setattr(PROBE, "probe", lambda: weak)

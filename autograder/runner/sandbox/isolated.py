@@ -40,6 +40,8 @@ _ROOM = 1 << 20  # bytes for outputs of an unexpected size, so that a wrong shap
 # which may use it directly or through `torch.func`, the worker imports it; any other pays for the import itself.
 _COMPILER = "torch._dynamo"
 _REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
+# What PyTorch imports, and sympy with it, when it is first given the gradient of a result.
+_DERIVATIVE = "torch.fx.experimental.symbolic_shapes"
 _GPU = ("graded_kernels.autograder.gpu.cuda", "torch.func")
 _LOST = "The process that runs the answers ended during the call."
 
@@ -71,8 +73,9 @@ class Isolated:
         self._sources = Sources(answer.python, answer.name, answer.modules)
         self._job: dict[str, Any] = {"mode": "answer", "answer": asdict(answer)}
         compiler = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
-        self._modules = (*compiler, *(_GPU if contract.form and contract.form.gpu else ()))
         derived = bool(contract.form and contract.form.above)
+        derivative = (_DERIVATIVE,) if derived or contract.gradient_of else ()
+        self._modules = (*compiler, *derivative, *(_GPU if contract.form and contract.form.gpu else ()))
         self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory, derived)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._seen: Args = ()  # by the answer's process, in its last call
