@@ -36,7 +36,7 @@ from ...gpu import ATEN, lazily
 from ...runner import Args, Tree
 from ..borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_map
 from .record import Floors, Tolerance
-from .runs import SMALL, Alone, Draws, PartedError, Together, each, leaves, of_run, stack_of, stacked
+from .runs import SMALL, Alone, Draws, PartedError, Together, each, is_random, leaves, of_run, stack_of, stacked
 
 SEEDS = 16
 WIDE = 6.0
@@ -173,7 +173,7 @@ class _RandomRounding(TorchDispatchMode):
         own = self._arguments(name, args, kwargs)
         seen, drawn = self.runs.call(func, name, (args, kwargs), own)
         self._follow_casts(name, seen, leaves((args, kwargs)))
-        if name not in COPIES:
+        if name not in COPIES and not is_random(func):
             drawn = self._in_float32(func, name, drawn, own, args)
         kept = self.runs.keep(seen, drawn)
         if _is_float64(kept) and (name in ("sum", "mean") or (name == "div" and self._is_mean(args[0]))):

@@ -92,6 +92,8 @@ class Together(Alone):
         seen = func(*exact[0], **exact[1])
         if not any(isinstance(value, Draws) for value in leaves(own)):
             return seen, seen
+        if is_random(func):  # each run draws the same numbers where it is the only one
+            raise self._part()
         drawn = _broadcast(func, own, seen) if name in BROADCAST else None
         if drawn is None:
             runs = [of_run(run, own) for run in range(self.count)]
@@ -165,6 +167,11 @@ class Together(Alone):
     def _part(self) -> PartedError:
         self.parted = True
         return PartedError("the runs of this formula are taken one after the other")
+
+
+def is_random(func: Any) -> bool:
+    """Whether an operator draws numbers: what it returns is exact, and another call returns another result."""
+    return torch.Tag.nondeterministic_seeded in func.tags
 
 
 def each(change: Callable[[Any], Any], values: Any) -> Any:
