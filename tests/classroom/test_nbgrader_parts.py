@@ -217,6 +217,10 @@ def test_doctor_sees_a_class_that_others_can_read(tmp_path, monkeypatch):
     (finding,) = doctor.course_root()
     assert finding.state == "ok"
     (tmp_path / "submitted").chmod(0o770)
+    (tmp_path / "teacher_config.py").write_text('c.CourseDirectory.db_url = "postgresql://class:secret@host/db"')
+    (tmp_path / "teacher_config.py").chmod(0o644)
+    assert doctor.open_to_others(tmp_path) == ["submitted", "teacher_config.py"]
+    (tmp_path / "teacher_config.py").chmod(0o600)
     assert doctor.open_to_others(tmp_path) == ["submitted"]
     assert doctor.open_to_others(tmp_path, groupshared=True) == []
     assert doctor.close_to_others(tmp_path) == ["submitted"]
