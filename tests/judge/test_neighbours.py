@@ -164,6 +164,18 @@ def test_what_is_written_in_place_is_a_result():
     assert {one.output for one in found.found} == {"y"}
 
 
+def test_what_is_written_in_place_is_compared_where_nothing_changed():
+    """Row 0 alone stays as it is, and in the batch it does not."""
+
+    def call(x):
+        x.div_(x.amax())
+
+    x = torch.tensor([[1.0, 0.5], [0.25, 2.0], [0.5, 0.125]])
+    found = neighbours(call, (x,))
+    assert found.found[0].called == "row 0 alone"
+    assert not found.left_out
+
+
 def test_nan_is_like_any_other_nan_and_zeros_have_signs():
     x = torch.randn(6, 3)
     assert not neighbours(lambda x: x * torch.nan, (x,))

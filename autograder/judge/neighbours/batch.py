@@ -70,7 +70,7 @@ class Batch:
         return tuple(of(at, value) for at, value in enumerate(self.args))
 
     def results(self, composition: Composition, emulator: Emulator | None = None) -> dict[str, Tensor]:
-        """What a call on another batch returns, then the batch arguments that it writes, by name. emulator: in which
+        """What a call on another batch returns, then the batch arguments as it left them, by name. emulator: in which
         its kernels run, where they are emulated; one that is thrown away where it is None.
         """
         args = self._made(composition)
@@ -80,8 +80,12 @@ class Batch:
             returned = self.callee.results(given)
         names = ["result"] if len(returned) == 1 else [f"result_{number}" for number in range(len(returned))]
         found = dict(zip(names, returned, strict=True))
-        pairs = ((self.names[at], args[at], given[at]) for at in self.places)
-        return found | {name: after for name, before, after in pairs if not _same(before, after)}
+        return found | {self.names[at]: given[at] for at in self.places}
+
+    def written(self, results: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The results of the whole batch without the arguments that it left as they were."""
+        same = {self.names[at] for at in self.places if _same(self.args[at], results[self.names[at]])}
+        return {name: one for name, one in results.items() if name not in same}
 
 
 def _place(one: str | int, names: tuple[str, ...], count: int) -> int:

@@ -62,7 +62,7 @@ def _refuse(why: str) -> NoReturn:
 
 def _asked(batch: Batch) -> Neighbours:
     name, left_out = batch.callee.name, dict[str, str]()
-    whole = _of_rows(_whole(batch), batch.rows, left_out)
+    whole = _of_rows(name, batch.written(_whole(batch)), batch.rows, left_out)
     calls, differences = [], list[Difference]()
     with Progress(name) as progress:
         for one in compositions(batch.rows):
@@ -115,7 +115,7 @@ def _differs(one: Tensor, two: Tensor) -> bool:
     return difference("", 0, "", one.flatten(), two.flatten(), every, every) is not None
 
 
-def _of_rows(results: dict[str, Tensor], rows: int, left_out: dict[str, str]) -> dict[str, Tensor]:
+def _of_rows(name: str, results: dict[str, Tensor], rows: int, left_out: dict[str, str]) -> dict[str, Tensor]:
     """The results with a row for each of the batch. Raises CompareError where there are none."""
     found = {}
     for output, one in results.items():
@@ -124,7 +124,7 @@ def _of_rows(results: dict[str, Tensor], rows: int, left_out: dict[str, str]) ->
         else:
             left_out[output] = f"its shape {tuple(one.shape)} does not begin with the {rows} rows of the batch"
     if not found:
-        raise CompareError(_rowless("the function", rows))
+        raise CompareError(_rowless(name, rows))
     return found
 
 
