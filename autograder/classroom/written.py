@@ -63,7 +63,7 @@ def _questions(notebook: NotebookNode) -> Iterator[tuple[Question, str]]:
                 break
         points = float(cell.metadata.nbgrader["points"])
         untouched = cell.metadata.nbgrader.get("checksum") == compute_checksum(cell)
-        answer = "" if untouched else "".join([_html(cell), *below])
+        answer = "".join([*([] if untouched else [_html(cell)]), *below])
         yield Question(grade_id(cell), points, _html({"source": asked}), guide), answer
 
 

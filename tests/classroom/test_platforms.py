@@ -97,6 +97,15 @@ def test_a_marking_guide_stands_above_the_answers_once(course):
     assert page.index("Marking guide") < page.index("<b>ada</b>") < page.index("<b>eve</b>")
 
 
+def test_an_answer_below_an_untouched_question_is_on_paper(course):
+    below = new_markdown_cell("It overflows.", metadata={"graded_kernels": {"added": True}})
+    notebook = nbformat.read(course / "autograded" / "bob" / "tiny" / "tiny.ipynb", as_version=4)
+    notebook.cells.insert(notebook.cells.index(find(notebook, WORDS)) + 1, below)
+    page = written_page("tiny", {"bob": [("tiny", notebook)]})
+    assert "It overflows." in page
+    assert "Nothing written" not in page
+
+
 def test_where_nothing_is_graded_it_is_said(course, capsys):
     assert cli.main(["export", "both", "gradescope", "--course", str(course)]) == 2
     assert "nothing of both is graded yet; grade it first: graded-kernels grade both" in capsys.readouterr().err
