@@ -28,8 +28,8 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [
-    "graded_kernels.autograder.classroom.nbgrader.grade.Grade",
-    "graded_kernels.autograder.classroom.nbgrader.grade.SaveScores",
+    "graded_kernels.autograder.classroom.nbgrader.grade_cells.Grade",
+    "graded_kernels.autograder.classroom.nbgrader.grade_cells.SaveScores",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
     "graded_kernels.autograder.classroom.nbgrader.guides.WithGuides",

@@ -10,12 +10,13 @@ import nbformat
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
-from ..judge import STUB, Store
+from ..judge import Store
 from .nbgrader.export import rows_of
 from .nbgrader.pages import REPORT
 from .nbgrader.rebuild import MOVED, RECORD, grade_id
 
 PASSED, FAILED, UNREACHED = "pass", "fail", "not-run"
+STUB = "stub"  # `ReportData.stopped` of an answer that is as it was handed out
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,11 @@ class Check:
     answer: str
     report: dict[str, Any]
     seconds: float
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the stub was handed in."""
+        return self.report.get("stopped") == STUB
 
 
 @dataclass
@@ -71,7 +77,7 @@ class Answer:
     @property
     def untouched(self) -> int:
         """How many handed in the stub."""
-        return sum(check.report["summary"].startswith(STUB) for check in self.checks)
+        return sum(check.untouched for check in self.checks)
 
     @property
     def mean(self) -> float:
@@ -98,7 +104,7 @@ class Answer:
         that a report lacks, such as the compiler's after another failed, was not reached.
         """
         found: dict[str, Case] = {}
-        begun = [check.report["cases"] for check in self.checks if not check.report["summary"].startswith(STUB)]
+        begun = [check.report["cases"] for check in self.checks if not check.untouched]
         for cases in begun:
             for one in cases:
                 case = found.setdefault(one["name"], Case(one["name"], one["inputs"], one["bonus"]))

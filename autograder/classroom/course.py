@@ -9,7 +9,7 @@ from nbgrader.converters.base import NbGraderException
 from ..judge import Job
 from ..runner import Answer
 from .nbgrader.autograde import Autograde
-from .nbgrader.grade import Grade
+from .nbgrader.grade_cells import Grade
 
 
 class NoCourse(Exception):

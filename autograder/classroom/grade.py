@@ -16,7 +16,7 @@ from .cluster import local, prepare
 from .course import Course, NoCourse
 from .nbgrader.class_seed import ClassSecretError
 from .nbgrader.disk import fix
-from .nbgrader.grade import duration
+from .nbgrader.grade_cells import duration
 from .nbgrader.hidden_cases import HiddenCasesError
 from .nbgrader.lock import Lock
 from .nbgrader.points import PointsError

@@ -13,7 +13,7 @@ from ..words import visible
 from . import figures
 from .class_findings import FAILED, PASSED, UNREACHED, Answer, Findings
 from .nbgrader.export import GRADED, WAITS
-from .nbgrader.grade import duration
+from .nbgrader.grade_cells import duration
 from .similar import LEAST, Alike, Group
 
 MOST = 12  # rows of the inputs that failed most

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
         WildBug,
         Witness,
     )
-    from .report.phrases import STUB, count
+    from .report.phrases import count
     from .report.plot import drawn
     from .results.aim import Aim
-    from .results.points import Points
+    from .results.scoring import Points
     from .ulp import HALVES
     from .verdicts.job import Job
     from .verdicts.make import load, make, shared_worker

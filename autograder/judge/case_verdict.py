@@ -195,7 +195,7 @@ class _Called:
             trouble=trouble,
             details=trouble.details,
             kind=None if trouble.kind in (*UNJUDGED, "converted", "timeout", "not-emulated") else Quality.CORRECT,
-            code=trouble.code or f"{trouble.kind} {trouble.error}".rstrip(),
+            code=trouble.reason,
             place=trouble.at,
             flaw=flaw,
             near=0.0,

@@ -15,7 +15,7 @@ _NUMBERS = (torch.float64, torch.int64)  # the dtypes that a Python number gets
 
 @dataclass(frozen=True)
 class Form:
-    """What is wrong with the form of a result. code: as `points.FORMS` has it. place: the output. message: in a
+    """What is wrong with the form of a result. code: as `scoring.FORMS` has it. place: the output. message: in a
     sentence.
     """
 

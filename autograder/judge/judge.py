@@ -20,7 +20,7 @@ from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug,
 from .redaction import redacted
 from .results.case_result import CaseResult
 from .results.data import ReportData
-from .results.points import points_of
+from .results.scoring import points_of
 from .settings import Settings
 from .trial import Trial, arguments
 from .witness import judge_witness
@@ -81,6 +81,7 @@ def judge(
         efficient=answers[Quality.EFFICIENT],
         required=settings.required,
         conventions=settings.conventions,
+        stopped=found.stopped.reason if found.stopped else "",
         timed_out=any(t.kind == "timeout" for t in found.troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in found.troubles if t.cell), None),
     )

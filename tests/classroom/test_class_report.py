@@ -34,7 +34,7 @@ BUG = "this is what candle 0.4.1 computed"
 CASES = ("ordinary values", "exact <zeros>", "tiny values")
 
 
-def report(statuses: str, summary: str = "", fingerprint: str | None = None) -> dict:
+def report(statuses: str, summary: str = "", fingerprint: str | None = None, stopped: str = "") -> dict:
     """statuses: a letter for each case."""
     kinds = {"p": "pass", "f": "fail", "e": "error", "n": "not-run"}
     cases = [
@@ -48,7 +48,8 @@ def report(statuses: str, summary: str = "", fingerprint: str | None = None) -> 
     ]
     passed = set(statuses) == {"p"}
     score = statuses.count("p") / len(statuses)
-    return {"passed": passed, "score": score, "summary": summary, "fingerprint": fingerprint, "cases": cases}
+    found = {"passed": passed, "score": score, "summary": summary, "fingerprint": fingerprint, "cases": cases}
+    return found | {"stopped": stopped}
 
 
 COMPILED = {
@@ -57,7 +58,7 @@ COMPILED = {
     "status": "pass",
     "bonus": False,
 }  # in the report of an answer that passed
-STUB = report("fnn", "not implemented yet: silu_forward")
+STUB = report("fnn", "nobody wrote it", stopped="stub")
 CLASS = {
     "ada": report("ppp") | {"cases": [*report("ppp")["cases"], COMPILED]},
     "bob": report("pfp", fingerprint=BUG),
@@ -154,7 +155,7 @@ def test_distinctions_are_not_among_the_inputs_that_failed_most():
         {"name": name, "inputs": "x", "status": "fail", "bonus": name == "the tail"} for name in (*CASES, "the tail")
     ]
     check = Check(
-        "ada", TORCH, {"summary": "", "passed": False, "score": 0.0, "fingerprint": None, "cases": cases}, 0.0
+        "ada", TORCH, {"stopped": "", "passed": False, "score": 0.0, "fingerprint": None, "cases": cases}, 0.0
     )
     page = text(class_page(Findings("tiny", (), (Answer(TORCH, (check,)),), ()), Path()))
     most, _, every = page.partition("Inputs that failed most")[2].partition(" Cases ")

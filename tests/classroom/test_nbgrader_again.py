@@ -22,7 +22,7 @@ from classroom import (
     shown,
 )
 from graded_kernels.autograder.classroom.nbgrader.export import rows_of
-from graded_kernels.autograder.classroom.nbgrader.grade import SaveScores
+from graded_kernels.autograder.classroom.nbgrader.grade_cells import SaveScores
 from graded_kernels.autograder.classroom.nbgrader.pages import NotGradable
 from graded_kernels.autograder.classroom.nbgrader.submission import Notebook
 from graded_kernels.autograder.judge.checking import check_answer

@@ -7,7 +7,7 @@ import os
 import pytest
 from classroom import api, copied, place, right_answers
 from graded_kernels.autograder.classroom.nbgrader import autograde
-from graded_kernels.autograder.classroom.nbgrader.grade import SaveScores
+from graded_kernels.autograder.classroom.nbgrader.grade_cells import SaveScores
 from sqlalchemy import text
 
 

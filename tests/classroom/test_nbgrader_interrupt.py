@@ -29,7 +29,7 @@ runpy.run_path("nbgrader_config.py")
 # A run in which a finalizer in the first check drops the exception.
 DROPPED = """
 import os, signal
-from graded_kernels.autograder.classroom.nbgrader.grade import Grade
+from graded_kernels.autograder.classroom.nbgrader.grade_cells import Grade
 from nbgrader.apps.nbgraderapp import main
 class Finalized:
     def __del__(self):

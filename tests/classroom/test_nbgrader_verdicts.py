@@ -6,7 +6,7 @@ from functools import partial
 import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, grade, hidden_case, place, right_answers, scores, shown
-from graded_kernels.autograder.classroom.nbgrader.grade import Grade
+from graded_kernels.autograder.classroom.nbgrader.grade_cells import Grade
 from graded_kernels.autograder.classroom.nbgrader.regrade import FIELDS, NAMES, changes, standard
 from graded_kernels.autograder.classroom.nbgrader.submission import Released
 from graded_kernels.autograder.judge.verdicts import make as making

@@ -6,7 +6,7 @@ from classroom import api, assert_success, autograded, copied, place, right_answ
 from graded_kernels.autograder.classroom import class_report
 from graded_kernels.autograder.classroom.course import configured
 from graded_kernels.autograder.classroom.nbgrader.points import weights_of
-from graded_kernels.autograder.judge.results.points import Points
+from graded_kernels.autograder.judge.results.scoring import Points
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
 from make_submissions import grade_id
 from nbgrader.api import Gradebook

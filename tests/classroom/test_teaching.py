@@ -21,7 +21,7 @@ from classroom import (
     shown,
     with_settings,
 )
-from graded_kernels.autograder.classroom.nbgrader import grade as grading
+from graded_kernels.autograder.classroom.nbgrader import grade_cells as grading
 from graded_kernels.autograder.classroom.nbgrader.autograde import Autograde
 from graded_kernels.autograder.classroom.nbgrader.class_seed import FILE, class_seed
 from graded_kernels.autograder.classroom.nbgrader.points import PerDay

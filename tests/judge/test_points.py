@@ -14,14 +14,17 @@ from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.closeness import Comparison, Expected, near
 from graded_kernels.autograder.judge.fault import Fault
 from graded_kernels.autograder.judge.records.record import WildBug
+from graded_kernels.autograder.judge.report import terminal
+from graded_kernels.autograder.judge.report.phrases import is_stub
 from graded_kernels.autograder.judge.results.aim import Aim
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
 from graded_kernels.autograder.judge.results.causes import ROUNDING, VALUES, causes
-from graded_kernels.autograder.judge.results.points import GROSS, MISSED, SHIPPED, Points, points_of
+from graded_kernels.autograder.judge.results.scoring import GROSS, MISSED, SHIPPED, Points, points_of
 from graded_kernels.autograder.judge.results.sentences import SENTENCES
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.judge.up_to import up_to
+from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.outcome import Trouble
 from graded_kernels.autograder.words.quality import Quality
 from wrong_answers import GUIDE, WRONG, Wrong, row
@@ -136,7 +139,7 @@ def reworded(monkeypatch):
 
     for kind in (CaseResult, Finding, Fault):
         patch(kind)
-    patch(Trouble, lambda made: made.kind in ("raised", "stub"))  # the answer's own words
+    patch(Trouble, lambda made: made.kind == "raised")  # the answer's own words
     for code in SENTENCES:
         monkeypatch.setitem(SENTENCES, code, "Words.")
 
@@ -153,6 +156,13 @@ def reworded(monkeypatch):
 def test_no_point_moves_with_a_sentence(wrong, reworded):
     report = check_answer(wrong.answer, Settings(wrong.backend, compiler=False))
     assert row(wrong, report.score) in GUIDE.read_text(encoding="utf-8"), (report.score, report.causes)
+
+
+def test_a_stub_is_one_in_other_words(reworded):
+    answer = Answer("silu_forward", (Cell("answer", "def silu_forward(x):\n    ...\n"),))
+    report = check_answer(answer, Settings("torch"))
+    assert report.summary.startswith("Sentence") and is_stub(report)
+    assert terminal.render(report, color=False).splitlines()[-1].startswith("There is nothing to check")
 
 
 def test_an_output_that_is_wrong_and_one_that_is_a_few_ulp_off_have_one_cause():

@@ -11,6 +11,7 @@ from graded_kernels.autograder.judge.records.record import Convention
 from graded_kernels.autograder.judge.report import notebook as notebook
 from graded_kernels.autograder.judge.report import phrases
 from graded_kernels.autograder.judge.report import terminal as text
+from graded_kernels.autograder.judge.report.phrases import STUB
 from graded_kernels.autograder.judge.results.case_result import CaseResult
 from graded_kernels.autograder.judge.results.distance import distance
 from graded_kernels.autograder.words.quality import Quality
@@ -174,13 +175,20 @@ def test_text_colours_a_terminal_unless_told_not_to(monkeypatch):
 
 
 def test_an_answer_that_was_stopped_is_not_asked_about_inputs():
-    refused = case("every value", "fail", message="You called silu, which is the answer.", hint="look at 0")
-    page = report(refused, case("edges", "not-run", message="not called again"), summary=refused.message)
+    refused = case(
+        "every value", "fail", message="You called silu, which is the answer.", hint="look at 0", code="refused"
+    )
+    page = report(refused, case("edges", "not-run", message="not called again"), summary="You did.", stopped="refused")
     for shown in (text.render(page, color=False), notebook.render(page)):
         assert "You called silu" in shown
         assert "not called again" in shown
         assert "float16" not in shown
         assert "look at 0" not in shown
+
+
+def test_what_a_process_says_of_a_stub_is_text():
+    page = report(case("every value", "error", code=STUB), summary="<i>not</i>", stopped=STUB)
+    assert "&lt;i&gt;not" in notebook.render(page)
 
 
 def test_a_traceback_does_not_say_the_message_twice():

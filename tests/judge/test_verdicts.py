@@ -127,7 +127,7 @@ def test_comments_docstrings_pages_and_points_leave_it(house):
     assert not changed(house, place, (house / place).read_text().partition("\n")[0], '"""Another docstring."""')
     assert not changed(house, place, "\nfrom ", "\n\n# a comment\nfrom ")
     assert not changed(house, place, "    return ", "    # that's one more: \"\n\n    return ")
-    for place in ("judge/report/terminal.py", "judge/results/points.py", "classroom/nbgrader/grade.py"):
+    for place in ("judge/report/terminal.py", "judge/results/scoring.py", "classroom/nbgrader/grade_cells.py"):
         assert not changed(house, place, "\nfrom ", "\nLEAST = 1 + 2\nfrom ")
 
 

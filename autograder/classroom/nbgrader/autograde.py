@@ -29,7 +29,7 @@ from .by_hand import Seen
 from .class_seed import ClassSecretError
 from .extension import with_notebooks
 from .generate import GenerateAssignment
-from .grade import Grade
+from .grade_cells import Grade
 from .hidden_cases import HiddenCasesError
 from .lock import Lock, Locked
 from .other_files import digest, not_read, unfit

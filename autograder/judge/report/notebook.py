@@ -12,7 +12,7 @@ from ...words import visible
 from ..results.case_result import CaseResult, Curve
 from ..results.causes import Cause
 from ..results.data import ReportData
-from ..results.points import Points
+from ..results.scoring import Points
 from . import phrases
 
 STYLE = """
@@ -99,7 +99,7 @@ def head(report: ReportData, points: bool) -> str:
     judged = "" if report.passed and not phrases.required(report)[1] else answers(report)
     return (
         f'<p class="head"><b>{escape(report.exercise)}</b> <span>{escape(report.backend)}</span> '
-        f'<span class="verdict">{phrases.verdict(report, points).capitalize()}</span></p>{judged}'
+        f'<span class="verdict">{escape(phrases.verdict(report, points).capitalize())}</span></p>{judged}'
     )
 
 

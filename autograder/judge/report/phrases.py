@@ -13,20 +13,20 @@ from ..results.case_result import CaseResult, Failure
 from ..results.causes import Cause
 from ..results.data import ReportData
 from ..results.distance import distance
-from ..results.points import Part
+from ..results.scoring import Part
 
-STUB = "not implemented yet"
+STUB = "stub"  # `ReportData.stopped` of an answer that nobody wrote
 SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 
 
 def is_stub(report: ReportData) -> bool:
     """Whether the answer is still the stub that was handed out."""
-    return report.summary.startswith(STUB)
+    return report.stopped == STUB
 
 
 def is_stopped(report: ReportData, case: CaseResult) -> bool:
     """Whether the case is about the whole answer (refused, not Python) and not about its own inputs."""
-    return case.message == report.summary
+    return bool(report.stopped) and case.code == report.stopped
 
 
 def of_a_stub(report: ReportData) -> str:
@@ -63,7 +63,7 @@ def _first_of(sentences: list[str]) -> str:
 def verdict(report: ReportData, points: bool = True) -> str:
     """The verdict in a few words: ``not passed, 50 % of the points``. points: whether it says how many."""
     if is_stub(report):
-        return STUB
+        return report.summary
     text = "passed" if report.passed else "not passed"
     if points and not report.passed and not report.remarks:  # those of a comparison, which has no points
         text += f", {percent(report.score)} of the points"

@@ -1,4 +1,4 @@
-"""What a case is about. Points go to aims, not to cases: see `points`."""
+"""What a case is about. Points go to aims, not to cases: see `scoring`."""
 
 from enum import StrEnum
 

@@ -65,7 +65,7 @@ class CaseResult:
     convention: what it rests on that is a library's choice (`record.Case`).
     aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
         makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
-    form: what is wrong with the form of the outputs, as `points.FORMS` has it; their values are judged as if it were
+    form: what is wrong with the form of the outputs, as `scoring.FORMS` has it; their values are judged as if it were
         right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common. wrong:
         the names of the outputs in which an element is wrong, a list's once, and those that are left as they came in
         together. right: how many others there are. word: the word among the arguments, by which one function of

@@ -10,7 +10,7 @@ import numpy as np
 from ...words import Quality
 from .case_result import CaseResult
 from .causes import Cause, causes
-from .points import Part
+from .scoring import Part
 
 MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the forms of a cell's output
 
@@ -20,7 +20,7 @@ class ReportData:
     """What a check found: true when every case but the distinctions passed, of the qualities that are ``required``.
 
     correct, portable, efficient: whether it is, or None where that was not judged (`quality.Quality`).
-    score: the share of the points earned, 0 to 1. split, limit: how it came about (`points`). summary: one sentence.
+    score: the share of the points earned, 0 to 1. split, limit: how it came about (`scoring`). summary: one sentence.
     fingerprint: the wild bug that computes the same wrong values, if one does; mistake: the common mistake that does,
     or "". fingerprint_story: what it did.
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
@@ -31,6 +31,8 @@ class ReportData:
     tolerance: where it comes from, in a sentence, if it is an estimate.
     remarks: sentences on how a comparison without a record was made (`side_by_side`). computes: how its candidate
     does (`side_by_side.method.Kind`).
+    stopped: the code of what stopped the whole answer, as its case has it: ``stub`` where it is as it was handed out,
+    ``refused ...`` or ``unloadable ...``; or "".
     timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
     stopped_in: ``{"cell", "reason"}`` where a cell's own statements broke a limit or ended the process while the answer
     was loaded.
@@ -53,6 +55,7 @@ class ReportData:
     efficient: bool | None = None
     required: tuple[Quality, ...] = tuple(Quality)
     conventions: str = "course"
+    stopped: str = ""
     timed_out: bool = False
     stopped_in: dict[str, Any] | None = None
     tolerance: str = ""

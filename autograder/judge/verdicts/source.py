@@ -9,7 +9,7 @@ from ...runner import Offers
 
 HOUSE = Path(__file__).parents[2]
 # What decides, of the grader and of the published bugs that answers are compared with. Scores are computed from the
-# stored report, and pages show it: `judge/results/points.py` and `judge/report/` are not among it.
+# stored report, and pages show it: `judge/results/scoring.py` and `judge/report/` are not among it.
 DECIDES = (
     *(
         "exercises",
@@ -24,7 +24,7 @@ DECIDES = (
     *("judge/*.py", "judge/records", "judge/results", "runner/call", "runner/sandbox", "words/quality.py"),
     *("words/text.py", "../kernels/wild"),
 )
-SCORES = "judge/results/points.py"
+SCORES = "judge/results/scoring.py"
 # A string is matched whole, so that neither a quote nor a # in one begins anything. Parsing a megabyte with `ast` takes
 # half a second in each process that asks for the digest; this takes a twentieth. A test compares the two.
 _LONG = r"(?:\"\"\"(?:[^\\\"]++|\\.|\"(?!\"\"))*\"\"\")"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ..results.points import Points, points_of
+from ..results.scoring import Points, points_of
 
 LATE, LOST = "time limit", "lost worker"
 _DOUBTS = {LATE: "A time limit ended this check.", LOST: "The process that runs answers ended during this check."}
@@ -66,7 +66,7 @@ class Verdict:
         return (self.report or {}) | {"score": own["score"], "split": own["parts"], "limit": own["limit"]}
 
     def points(self, weights: Mapping[str, float] = Points.WEIGHTS) -> Points:
-        """What the answer is worth. weights: of the aims (`results.points`)."""
+        """What the answer is worth. weights: of the aims (`results.scoring`)."""
         return points_of(self.report, weights) if self.report else Points(0.0)
 
     def split(self, found: Points) -> str:

@@ -33,6 +33,11 @@ class Trouble:
     cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
     place: str = ""  # begins the sentence: the line that failed or was refused, and where kind is "raised" the function
 
+    @property
+    def reason(self) -> str:
+        """What tells it from another, whatever its sentence says."""
+        return self.code or f"{self.kind} {self.error}".rstrip()
+
 
 @dataclass
 class Outcome:

@@ -19,7 +19,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 PYTHON = (3, 11)
-PROBE = Path(__file__).with_name("probe.py")
+ONE_KERNEL = Path(__file__).with_name("one_kernel.py")
 TORCH = "import torch; print(torch.cuda.get_device_name() if torch.cuda.is_available() else '')"
 SANDBOX = "from graded_kernels.autograder.runner.sandbox import probe; print(probe())"
 SECONDS = 120  # a first import of torch on a busy machine takes many
@@ -153,7 +153,7 @@ def package(requirement: Requirement) -> Finding:
 def tried(name: str, how: str, message: str, environment: dict[str, str]) -> Finding:
     """Whether the probe's kernel runs, as ``how`` says: ``interpret``, ``compile`` or ``device``."""
     with tempfile.TemporaryDirectory() as cache:
-        error = run([sys.executable, "-P", str(PROBE), how], environment | {"TRITON_CACHE_DIR": cache})[1]
+        error = run([sys.executable, "-P", str(ONE_KERNEL), how], environment | {"TRITON_CACHE_DIR": cache})[1]
     if error:
         return Finding(name, "problem", f"{message}: no ({error})", REINSTALL)
     return Finding(name, "ok", message)

@@ -1,4 +1,4 @@
-"""One small kernel, run as ``python -P probe.py interpret | compile | device`` says. Fails with a traceback.
+"""One small kernel, run as ``python -P one_kernel.py interpret | compile | device`` says. Fails with a traceback.
 
 `doctor` starts it by its path, in a process of its own: a broken Triton cannot crash the doctor, and whether Triton
 interprets is decided by the environment in which it is first imported.
