@@ -3,6 +3,8 @@
 It takes exercises from the chapters, as they stand there, and a teacher's own from the files that `graded-kernels new`
 writes. A record of one's own is copied beside the notebook, and nbgrader releases both: a learner's check finds it
 there, and the grader takes the released one.
+
+With ``--exam`` the notebook says when it closes, and its first cell closes the course's answers (`exam`).
 """
 
 import argparse
@@ -11,8 +13,10 @@ import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ..autograder.words import Commands, Exit, UsageError
 
@@ -21,6 +25,23 @@ TITLE = """# {name}
 
 Write each function so that the check below it passes. Run a check as often as you like: it begins with the case to look
 at first, and a hint about it."""
+EXAM = """# {name}
+
+This is an exam. **It closes at {closes}: what is handed in later counts nothing.** Hand in early, and again as often as
+you like, since the newest one counts:
+
+```
+nbgrader submit {name}
+```
+
+Write each function so that the check below it passes. Run a check as often as you like: it begins with the case to look
+at first. The course's answers are closed: a cell that imports them does not run, and they are not there when your
+answer is graded."""
+FENCE = "import graded_kernels.course.exam  # closes the course's answers"
+CLOSING = """Then, for its time: nbgrader db assignment add {name} --duedate="{closes}"
+and in teacher_config.py:
+    c.AssignLatePenalties.plugin_class = "graded_kernels.autograder.classroom.nbgrader.points.PerDay"
+    c.PerDay.closed = ["{name}"]"""
 
 
 @dataclass(frozen=True)
@@ -48,6 +69,7 @@ def add_to(commands: Commands) -> None:
         type=Path,
         help="your own, with the answer in OP.py beside it, as `graded-kernels new OP` names them",
     )
+    command.add_argument("--exam", metavar="CLOSES", help='it is an exam, and closes then: "2026-12-10 11:00 UTC"')
     command.add_argument("--course", metavar="FOLDER", type=Path, default=Path(), help="the course root (here)")
     command.set_defaults(run=main)
 
@@ -62,8 +84,9 @@ def main(options: argparse.Namespace) -> int:
     names = [*options.exercise, *map(str, options.record)]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"{twice[0]} is named twice")
+    closes = _time(options.exam) if options.exam else ""
     parts = [*map(_of_chapter, options.exercise), *map(_of_teacher, options.record)]
-    text = _notebook(options.name, parts)
+    text = _notebook(options.name, parts, closes)
     folder.mkdir(parents=True)
     (folder / f"{options.name}.ipynb").write_text(text, encoding="utf-8")
     most = f"{count(len(parts), 'exercise')}, {sum(part.points for part in parts):g} points"
@@ -71,8 +94,22 @@ def main(options: argparse.Namespace) -> int:
     for path in options.record:
         (folder / path.name).write_bytes(path.read_bytes())
         print(f"{folder / path.name}: released with it, for the checks; so a learner can read the formula.")
+    if closes:
+        print(CLOSING.format(name=options.name, closes=closes))
     print(f"Then: nbgrader generate_assignment {options.name}")
     return Exit.PASSED
+
+
+def _time(text: str) -> str:
+    """The time in UTC, of a date, a time and the name of a zone."""
+    local, _, zone = text.rpartition(" ")
+    try:
+        closes = datetime.fromisoformat(local).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    except (ValueError, ZoneInfoNotFoundError):
+        raise UsageError(
+            f'--exam {text!r} is no time; write "2026-12-10 11:00 UTC", or "2026-12-10 12:00 Europe/Berlin"'
+        ) from None
+    return f"{closes:%Y-%m-%d %H:%M} UTC"
 
 
 def _folder(course: Path, name: str) -> Path:
@@ -173,7 +210,7 @@ def _is_import_or_text(statement: ast.stmt) -> bool:
     return text or isinstance(statement, ast.Import | ast.ImportFrom)
 
 
-def _notebook(name: str, parts: list[Part]) -> str:
+def _notebook(name: str, parts: list[Part], closes: str) -> str:
     import nbformat
 
     from . import cells
@@ -182,6 +219,8 @@ def _notebook(name: str, parts: list[Part]) -> str:
 
     needs = dict.fromkeys(need for part in parts for need in part.needs)
     notebook = nbformat.v4.new_notebook(metadata=METADATA)
-    notebook.cells = [cells.prose(TITLE.format(name=name), "title"), cells.setup("\n".join([CHECK_IMPORT, *needs]))]
+    title = (EXAM if closes else TITLE).format(name=name, closes=closes)
+    first = [CHECK_IMPORT, *([FENCE] if closes else []), *needs]
+    notebook.cells = [cells.prose(title, "title"), cells.setup("\n".join(first))]
     notebook.cells += [cell for part in parts for cell in part.cells]
     return text_of(notebook, name)

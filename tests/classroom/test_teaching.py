@@ -24,6 +24,7 @@ from classroom import (
 from graded_kernels.autograder.classroom.nbgrader import grade_cells as grading
 from graded_kernels.autograder.classroom.nbgrader.autograde import Autograde
 from graded_kernels.autograder.classroom.nbgrader.class_seed import FILE, class_seed
+from graded_kernels.autograder.classroom.nbgrader.hints import Hints
 from graded_kernels.autograder.classroom.nbgrader.points import PerDay
 from graded_kernels.autograder.judge.verdicts import make as making
 from graded_kernels.autograder.runner.sandbox import SandboxError, answers
@@ -131,7 +132,7 @@ def test_cases_as_they_were_written_before_are_refused_with_the_way(course, sett
 def test_the_guide_names_every_setting_with_its_default():
     guide = (Path(__file__).parents[2] / "course" / "GRADING.md").read_text(encoding="utf-8")
     documented = {(owner, name): ast.literal_eval(value) for owner, name, value in SETTING.findall(guide)}
-    owners = (grading.Grade, Autograde, PerDay)
+    owners = (grading.Grade, Autograde, PerDay, Hints)
     documented = {
         setting: value for setting, value in documented.items() if setting[0] in {owner.__name__ for owner in owners}
     }

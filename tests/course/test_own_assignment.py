@@ -2,6 +2,8 @@
 and that can be mended after it was graded.
 """
 
+import ast
+import copy
 import json
 from pathlib import Path
 
@@ -11,7 +13,10 @@ from classroom import api, assert_success, copied, place, release, scores, shown
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.commands.new import written_of
 from graded_kernels.course import cells
+from graded_kernels.course.exam import Closed
 from graded_kernels.course.learner import sources
+from IPython.core.error import InputRejected
+from nbgrader.api import Gradebook
 
 OP, NAME = "sloped", "week_3"
 OWN, SILU = f"{OP}-triton", "silu_forward-torch"
@@ -107,6 +112,62 @@ def test_a_learner_checks_in_place(released, monkeypatch):
         if cell.cell_type == "code" and cell.id.partition("-")[0] in ("setup", OP):
             exec(compile(cell.source, "<cell>", "eval" if cell.id.endswith("check") else "exec"), names)
     assert names["check"](names[f"{OP}_record"].sloped, lambda x: x, backend="torch").summary
+
+
+def test_an_exam_closes_at_its_time_and_has_no_answer_of_ours(made_course, tmp_path, capsys):
+    """Whoever is late gets nothing, an answer that calls ours neither, and a cell that imports ours does not run."""
+    course, closing = copied(made_course, tmp_path), "2026-12-10 12:00 Europe/Berlin"
+    assert new(course, "--exercise", SILU, "--exam", closing, name="exam_1") == 0
+    printed = capsys.readouterr().out
+    assert 'db assignment add exam_1 --duedate="2026-12-10 11:00 UTC"' in printed
+    settings = "\n".join(line.strip() for line in printed.splitlines() if line.strip().startswith("c."))
+    (course / "teacher_config.py").write_text(f"{settings}\nc.Hints.after = 2\n")
+    release(course, ["exam_1"])
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        gradebook.update_or_create_assignment("exam_1", duedate="2026-12-10 11:00 UTC")
+    exam = (course / "release" / "exam_1" / "exam_1.ipynb").read_text()
+    assert "It closes at 2026-12-10 11:00 UTC" in exam
+    assert "Stuck?" not in exam
+    assert 'backend=\\"torch\\", hints_after=2)' in exam
+    source = nbformat.read(course / "source" / "exam_1" / "exam_1.ipynb", as_version=4)
+    borrowed = "def silu_forward(x):\n    from graded_kernels.solutions import silu\n\n    return silu.silu_forward(x)"
+    for student, hour, answer in (("ann", 10, ""), ("late", 12, ""), ("borrows", 10, borrowed)):
+        handed_in = copy.deepcopy(source)
+        if answer:
+            next(cell for cell in handed_in.cells if cell.id == SILU).source = answer
+        path = place(course, student, "exam_1")
+        nbformat.write(handed_in, path)
+        path.with_name("timestamp.txt").write_text(f"2026-12-10 {hour}:00:00 UTC")
+    assert_success(api(course).autograde("exam_1", "*"))
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        found = {one.student.id: one for one in gradebook.assignment_submissions("exam_1")}
+        got = {name: one.score - (one.late_submission_penalty or 0) for name, one in found.items()}
+    assert got == {"ann": 2, "late": 0, "borrows": 0}
+
+
+IMPORTS = {
+    "from graded_kernels.kernels import silu": True,
+    "def f():\n    import graded_kernels.solutions.silu as silu": True,
+    "from graded_kernels import solutions": True,
+    "from graded_kernels.kernels.wild import silu": False,
+    "from graded_kernels.kernels import wild": False,
+    "from graded_kernels.autograder import check": False,
+}
+
+
+@pytest.mark.parametrize("cell", IMPORTS)
+def test_a_cell_that_imports_an_answer_does_not_run_in_an_exam(cell):
+    if IMPORTS[cell]:
+        with pytest.raises(InputRejected, match="answers are closed"):
+            Closed().visit(ast.parse(cell))
+    else:
+        assert ast.unparse(Closed().visit(ast.parse(cell))) == cell
+
+
+@pytest.mark.parametrize("time", ["soon", "2026-12-10 11:00", "2026-12-10 12:00 +01:00"])
+def test_an_exam_without_a_time_is_not_made(course, time, capsys):
+    assert new(course, "--exercise", SILU, "--exam", time) == 2
+    assert "is no time" in capsys.readouterr().err
 
 
 def test_a_graded_notebook_is_mended_by_a_cell_that_runs(released):

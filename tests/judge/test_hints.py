@@ -6,13 +6,17 @@ import collections
 from dataclasses import replace
 
 import pytest
+import torch
 from answers import Unwatched
+from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises.cases.wording import AGAIN
+from graded_kernels.autograder.judge import checking
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.solutions import silu as solution
 from mistakes import MISTAKES, read_first
 
 RECORDS = {name: record for name, record in EXERCISES.items() if not isinstance(record, Witness)}
@@ -48,6 +52,23 @@ def test_a_mistake_is_read_where_it_should_be(mistake):
     report = check_answer(mistake.answer, Settings(mistake.backend, compiler=False))
     assert not report.passed
     assert report.causes[0].cases[0].name == mistake.case, str(report)
+
+
+def test_hints_come_after_as_many_failed_checks_as_asked(monkeypatch):
+    """Counted for each exercise; a check that passes is none."""
+    monkeypatch.setattr(checking, "_failed", collections.Counter())
+    record = replace(RECORDS["silu_forward"], cases=RECORDS["silu_forward"].cases[:2], about=())
+
+    def hint(answer) -> str:
+        return check(record, answer, backend="torch", hints_after=2).cases[0].hint
+
+    right = hint(solution.silu_forward)
+    assert [hint(torch.neg), hint(solution.silu_forward), hint(torch.neg)] == [
+        "Hints come after 2 failed checks of this exercise; this is number 1.",
+        right,
+        "Hints come after 2 failed checks of this exercise; this is number 2.",
+    ]
+    assert hint(torch.neg) == check(record, torch.neg, backend="torch").cases[0].hint != ""
 
 
 @pytest.mark.parametrize(("backend", "shown"), [("torch", False), ("triton", True)])

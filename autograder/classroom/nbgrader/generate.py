@@ -9,8 +9,10 @@ from nbgrader import converters
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 from nbgrader.utils import is_grade, is_locked, is_solution, is_task
+from traitlets import List
 
 from .borrowed import destination
+from .hints import Hints
 from .rebuild import grade_id
 
 
@@ -18,6 +20,8 @@ class GenerateAssignment(converters.GenerateAssignment):
     """A notebook that was graded can be released again as long as the gradebook's cells stay. nbgrader's own finds that
     they do not after it has removed what was released.
     """
+
+    preprocessors = List([Hints, *converters.GenerateAssignment.preprocessors.default()]).tag(config=True)
 
     def init_notebooks(self) -> None:
         """Finds the notebooks. Raises NbGraderException where one cannot be released."""

@@ -18,7 +18,7 @@ from nbgrader.converters import Autograde
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import compute_checksum, is_grade
-from traitlets import Float
+from traitlets import Float, List, Unicode
 
 from ...judge import Aim, Points
 from .rebuild import grade_id
@@ -102,16 +102,19 @@ def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> N
 
 class PerDay(LateSubmissionPlugin):
     """Takes a share of a late notebook's points for every day that was begun, never more than there are. nbgrader's own
-    plugin takes none or all.
+    plugin takes none or all. Of an assignment that is closed when it is due a late notebook gets none.
     """
 
     share = Float(0.1, help="Of the notebook's score, for every day that was begun.").tag(config=True)
     grace_seconds = Float(0.0, help="Of lateness that costs nothing.").tag(config=True)
+    closed = List(Unicode(), help="Assignments, an exam say, of which what is late counts nothing.").tag(config=True)
 
     def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float | None:
         """None where nothing is taken."""
         if total_seconds_late <= self.grace_seconds:
             return None
+        if getattr(self.parent, "assignment_id", "") in self.closed:
+            return score
         return round(score * min(1.0, self.share * math.ceil(total_seconds_late / 86_400)), 2)
 
 
