@@ -1,4 +1,6 @@
-"""An answer with two mistakes, of which one is mended: its points do not fall."""
+"""Planted mistakes in the whole check, as a learner's answer is: each fails where it should, and of two in one answer
+either can be mended without that points fall.
+"""
 
 import functools
 import itertools
@@ -52,8 +54,18 @@ def test_a_bug_that_shipped_gets_no_less_than_the_same_beside_another():
 def test_of_two_mistakes_one_mended_takes_nothing_off(exercise, backend, most):
     rows = mutants()[exercise, backend]
     pairs = [*itertools.combinations(rows, 2)]
-    alone = functools.cache(lambda number: judged(exercise, backend, rows[number]))
-    for pair in pairs[:: max(1, math.ceil(len(pairs) / most))]:
+
+    @functools.cache
+    def alone(mistake: Mutant):
+        report = judged(exercise, backend, mistake)
+        failed = {one.name for one in report.cases if not one.bonus and one.status in ("fail", "error")}
+        assert not report.passed, f"accepted although it {mistake.why}"
+        assert mistake.dies_in in failed, str(report)
+        return report
+
+    for pair in pairs[:: max(1, math.ceil(len(pairs) / most))] or [rows]:
         both = judged(exercise, backend, *pair)
-        for one in pair if both is not None else ():
-            assert_no_less(alone(rows.index(one)), both)
+        for one in pair:
+            mended = alone(one)
+            if both is not None:
+                assert_no_less(mended, both)
