@@ -1,0 +1,27 @@
+"""graded-kernels' `compare`: a function judged by its reference, on inputs made from example arguments."""
+
+import inspect
+
+from graded_kernels.autograder import CompareError
+from graded_kernels.autograder import compare as judge
+
+from ..row import Row
+from ..said import Said
+from ..subject import Cannot, subject
+
+
+def check(row: Row) -> Said:
+    one = subject(row)
+    if not one.reference or not one.file:
+        raise Cannot("no reference and example of its own")
+    beside = inspect.getfile(one.reference)
+    name = one.reference.__name__
+    try:
+        report = judge(f"{beside}:{name}", f"{one.file}:{name}", f"{beside}:arguments", compiler=False)
+    except CompareError as error:
+        raise Cannot(str(error)[:200]) from None
+    if report.passed:
+        return Said(row.name)
+    failing = [case for case in report.cases if case.status in ("fail", "error")]
+    place, message = (failing[0].name, failing[0].message) if failing else ("", "")
+    return Said(row.name, True, "", place, f"{report.summary}; {message}"[:300])

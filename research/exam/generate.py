@@ -1,0 +1,303 @@
+"""Writes `rows/` from what the project has: ``python -m research.exam.generate``. The table is committed; a test holds
+it to what this makes. A row from elsewhere is written by hand, into a file of its own.
+"""
+
+import inspect
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from .row import HERE, ROWS
+
+MATERIAL = HERE.parents[1] / "tests" / "material"
+sys.path[:0] = [path for path in (str(MATERIAL), str(HERE.parent / "checkers")) if path not in sys.path]
+
+import faultless  # noqa: E402
+import graded_kernels.autograder  # noqa: E402, F401  before triton
+import pairs  # noqa: E402
+import planted  # noqa: E402
+import torch  # noqa: E402
+from answers import our_answer  # noqa: E402
+from graded_kernels.autograder import EXERCISES, Exercise, WildBug  # noqa: E402
+from graded_kernels.autograder.judge.judge import arguments  # noqa: E402
+from graded_kernels.autograder.runner.call.tree import Tree  # noqa: E402
+from tritonbench_judged import JUDGED  # noqa: E402
+
+from . import order  # noqa: E402
+
+FOUND = {  # a finding of the emulator -> the kind that it is of
+    "out-of-bounds": "memory",
+    "gathered-outside": "memory",
+    "store-conflict": "race",
+    "own-store": "race",
+    "own-load": "race",
+    "race-read": "race",
+    "race-write": "race",
+    "unwritten": "uninitialised",
+    "uninitialised-read": "uninitialised",
+    "masked-load": "uninitialised",
+    "left-state": "state",
+    "assertion": "compile",
+    "kernel-error": "compile",
+    "unsupported": "compile",
+    "grid": "compile",
+    "order": "race",
+    "wrong-value": "values at an edge",
+}
+THEMES = {"synchronisation": "race", "language": "compile", "annotations": "compile", "blocks": "values at an edge"}
+REPORTS = {
+    "bnb_absmax": "memory",
+    "compare_family_int": "values at an edge",
+    "compare_int8": "values at an edge",
+    "fla_conv_bwd_batch": "gradient",
+    "gems_scatter_expand": "layout",
+    "intel_store_then_load": "race",
+    "lightllm_zero_counts": "race",
+    "prerun_hook": "uninitialised",
+    "scalar_one_minus_beta": "values at an edge",
+    "sglang_conv_tail": "values at an edge",
+    "sglang_k_tile": "values at an edge",
+    "tokenspeed_ties": "values at an edge",
+    "triton_argmax_nan": "values at an edge",
+    "triton_configs_halves": "uninitialised",
+    "triton_e8m0": "values at an edge",
+    "trt_conv_state": "race",
+    "unsloth_rope_inplace": "state",
+    "vllm_window_v": "uninitialised",
+    "xpu_upsample_square": "values at an edge",
+}
+AUTHOR = "its author, who wrote it to be so; the docstring says how"
+RETURNED = "PyTorch, whose result the program returns beside its own: a test holds them equal"
+TRITONBENCH = {"repository": "thunlp/TritonBench", "commit": "603e28a", "licence": "Apache-2.0, not copied"}
+RACEBENCH = {
+    "repository": "Deep-Learning-Profiling-Tools/triton-viz",
+    "commit": "4e2af488",
+    "licence": "MIT, not copied",
+}
+
+
+def written(rows: list[dict]) -> str:
+    """A file of rows. Strings of JSON are strings of TOML."""
+    lines = ["# Made by `python -m research.exam.generate`."]
+    for row in rows:
+        lines += ["", "[[row]]", *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in row.items())]
+    return "\n".join(lines) + "\n"
+
+
+def row(name: str, kind: str, wrong: bool, how: str, entry: str, source: str, licence: str = "MIT", **more) -> dict:
+    fixed = dict(name=name, kind=kind, wrong=wrong, how=how, entry=entry)
+    texts = {key: " ".join(value.split()) for key, value in more.items() if value}
+    return fixed | texts | dict(source=source, licence=licence)
+
+
+def functions() -> list[Exercise]:
+    return [record for record in EXERCISES.values() if isinstance(record, Exercise)]
+
+
+def kind_of(record: Exercise, case_name: str = "") -> str:
+    """By the case that sees it: a half dtype, then a layout; by the exercise: writes arguments, then a gradient."""
+    for case in record.cases:
+        if case.name == case_name:
+            tensors = Tree(arguments(case, 0, 0)).tensors
+            if any(one.dtype in (torch.float16, torch.bfloat16) for one in tensors):
+                return "dtype"
+            if not all(one.is_contiguous() for one in tensors):
+                return "layout"
+    if record.writes:
+        return "state"
+    return "gradient" if record.forward or record.gradient_of else "values at an edge"
+
+
+def answers() -> Iterator[dict]:
+    for record in functions():
+        for backend in record.backends:
+            entry = our_answer(record.name, backend)
+            both = len(record.backends) == 2
+            yield row(
+                f"answers/{record.name}/{backend}",
+                kind_of(record),
+                False,
+                "exercise",
+                f"{entry.__module__}:{entry.__qualname__}",
+                "float64 mathematics: the record's oracle, in all of its cases",
+                second="the answer in the other of PyTorch and Triton, which agrees" if both else "",
+                exercise=record.name,
+                backend=backend,
+            )
+
+
+def wild() -> Iterator[dict]:
+    for record in functions():
+        for bug in record.wild:
+            mathematics = f"float64 mathematics: the record's oracle, in the case '{bug.seen_by}'"
+            threaded = isinstance(bug, WildBug)
+            peer = "the formula as PyTorch's users write it agrees with the mathematics" if record.peer else ""
+            function = bug.function
+            yield row(
+                f"wild/{function.__name__}/{record.name}",
+                kind_of(record, bug.seen_by),
+                True,
+                "exercise",
+                f"{function.__module__}:{function.__qualname__}",
+                f"{bug.who}: {bug.thread}" if threaded else mathematics,
+                place=f"{bug.who.rstrip(',')}; seen in the case '{bug.seen_by}'",
+                second=mathematics if threaded else peer,
+                twin=f"answers/{record.name}/torch",
+                exercise=record.name,
+                backend="torch",
+            )
+
+
+def planted_bugs() -> Iterator[dict]:
+    for bug in planted.bugs():
+        entry = f"{bug.run.__module__}:{bug.name}"
+        yield row(f"planted/{bug.name}", FOUND[bug.kind], True, "program", entry, AUTHOR, place=bug.title)
+
+
+def faultless_programs() -> Iterator[dict]:
+    for program in faultless.programs():
+        theme = program.__module__.rpartition(".")[2]
+        entry = f"{program.__module__}:{program.__name__}"
+        kind = THEMES.get(theme, "memory")
+        yield row(f"faultless/{program.__name__}", kind, False, "program", entry, AUTHOR, second=RETURNED)
+
+
+def features() -> Iterator[dict]:
+    for pair in pairs.PAIRS:
+        if pair.without:
+            continue  # not on the Triton at hand
+        name = pair.program.__name__
+        for wrong in (True, False):
+            yield row(
+                f"pairs/{name}/{'wrong' if wrong else 'right'}",
+                FOUND[pair.kind],
+                wrong,
+                "pair",
+                f"{pair.program.__module__}:{name}",
+                AUTHOR,
+                place=inspect.getdoc(pair.program).removeprefix("Wrong: ") if wrong else "",
+                second="" if wrong else RETURNED,
+                twin=f"pairs/{name}/{'right' if wrong else 'wrong'}",
+            )
+
+
+def reports() -> Iterator[dict]:
+    for name, kind in REPORTS.items():
+        for wrong in (True, False):
+            own = name if wrong else f"{name}_right"
+            lines = (HERE / "reports" / f"{own}.py").read_text(encoding="utf-8").splitlines()
+            text, thread = (line.partition(": ")[2] for line in lines[:2])
+            referenced = (HERE / "reports" / f"{name}_reference.py").is_file()
+            yield row(
+                f"reports/{own}",
+                kind,
+                wrong,
+                "file",
+                f"reports/{own}.py",
+                f"the report {thread}, after which it was written",
+                place=text if wrong else "",
+                second="PyTorch: the reference beside it" if referenced else "",
+                twin=f"reports/{name}_right" if wrong else f"reports/{name}",
+            )
+
+
+def batches() -> Iterator[dict]:
+    for name, (*_, follows) in order.WRONG.items():
+        for wrong in (True, False):
+            yield row(
+                f"order/{name}/{'wrong' if wrong else 'right'}",
+                "order",
+                wrong,
+                "batch",
+                f"research.exam.order:{'WRONG' if wrong else 'RIGHT'}.{name}",
+                "its author: the way to compute a row follows the number of rows, or does not",
+                place=f"{follows} follows the number of rows" if wrong else "",
+                second="the histories of each float (tests/gpu/test_history.py)",
+                twin=f"order/{name}/{'right' if wrong else 'wrong'}",
+            )
+
+
+def tritonbench() -> Iterator[dict]:
+    """A kind by the reason that was read; right is who is neither labelled nor was read to be wrong."""
+    recorded = json.loads((HERE.parent / "checkers" / "tritonbench.json").read_text(encoding="utf-8"))
+    memcheck = {one["file"]: one for one in recorded if one["checker"] == "compute-sanitizer"}
+    labelled = set((HERE / "tritonbench_labels.txt").read_text(encoding="utf-8").split())
+    for name in sorted(memcheck):
+        verdict, why = JUDGED.get(name, ("", ""))
+        wrong = name in labelled or verdict in ("wrong", "undefined")
+        agrees = memcheck[name]["ending"] == ("found" if wrong else "clean")
+        yield row(
+            f"tritonbench/{name}",
+            read_kind(verdict, why),
+            wrong,
+            "script",
+            f"data/TritonBench_G_v1/{name}.py",
+            "the benchmark's maintainers (issue 12)"
+            if name in labelled
+            else "one reader"
+            if why
+            else "issue 12, which labels others and not this",
+            **{"licence": TRITONBENCH["licence"], "repository": TRITONBENCH["repository"]},
+            commit=TRITONBENCH["commit"],
+            place=(why or "an access outside of a tensor (issue 12)") if wrong else "",
+            second="compute-sanitizer's memcheck on an H100" if agrees else "",
+        )
+
+
+def read_kind(verdict: str, why: str) -> str:
+    """What the reason is about, by its words."""
+    if verdict == "undefined" or "torch.empty" in why or "padding in the variance" in why:
+        return "uninitialised"
+    if "several programs store" in why:
+        return "race"
+    return "compile" if "compiler refuses" in why else "memory"
+
+
+def racebench() -> Iterator[dict]:
+    """The labels of the corpus, as tritonracebench.md has them."""
+    lines = (HERE.parent / "checkers" / "tritonracebench.md").read_text(encoding="utf-8").splitlines()
+    for name, label, *_ in (line.strip("| ").split(" | ") for line in lines if line.startswith("| trb")):
+        if label == "none":
+            continue  # its authors do not say
+        wrong = label == "race"
+        twin = name.replace("_yes", "_no") if wrong else name.replace("_no", "_yes")
+        yield row(
+            f"racebench/{name}",
+            "race",
+            wrong,
+            "launch",
+            name,
+            "the corpus's authors",
+            **RACEBENCH,
+            place="by its name" if wrong else "",
+            twin=f"racebench/{twin}" if any(f"| {twin} |" in one for one in lines) else "",
+        )
+
+
+FILES = {
+    "answers": answers,
+    "wild": wild,
+    "planted": planted_bugs,
+    "faultless": faultless_programs,
+    "pairs": features,
+    "reports": reports,
+    "order": batches,
+    "tritonbench": tritonbench,
+    "racebench": racebench,
+}
+
+
+def files() -> dict[str, str]:
+    """The text of each file of rows, by its name."""
+    return {f"{name}.toml": written(list(make())) for name, make in FILES.items()}
+
+
+def main(folder: Path = ROWS) -> None:
+    for name, text in files().items():
+        (folder / name).write_text(text, encoding="utf-8")
+        print(f"{name}: {text.count('[[row]]')} rows")
+
+
+if __name__ == "__main__":
+    main()

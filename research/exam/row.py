@@ -1,0 +1,129 @@
+"""A row of the exam: one program, what is wrong with it or that nothing is, and who says so."""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROWS = HERE / "rows"
+KINDS = {
+    "values at an edge": "some inputs give wrong numbers: an exact zero, infinity, an empty row, a large mean, a label",
+    "dtype": "computed in, or rounded to, another dtype than promised",
+    "layout": "right for contiguous tensors alone",
+    "memory": "an access outside of a tensor",
+    "race": "programs or lanes meet in one element, and their order decides",
+    "uninitialised": "the result holds what nobody wrote, or what a masked-off lane happens to hold",
+    "state": "an argument is changed, or what an earlier call left decides",
+    "gradient": "the gradient is not that of the function",
+    "order": "a row's bits depend on the rows beside it",
+    "compile": "no GPU compiles or launches it",
+}
+WAYS = {
+    "exercise": "a function, called on the ordinary values of a record, whose mathematics in float64 is right",
+    "program": "a function without arguments that launches kernels, and returns a result and the right one",
+    "pair": "the same, told whether to be wrong",
+    "file": "a program of its own; where NAME_reference.py lies beside it, that has the right function and arguments",
+    "batch": "a function of a batch, from a table of (function, arguments, places of the batch)",
+    "script": "somebody else's file, run as it is: repository, commit and path say which",
+    "launch": "somebody else's kernel, arguments and grid, by the name of a row of their table",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """name: unique. kind: of KINDS, for a right row what it could be accused of. place: what is wrong, and where.
+    how: of WAYS. entry: module:function, or a file. source: who says so. second: who says so, too, "" for nobody.
+    twin: the row of the same program repaired. exercise, backend: of a record. repository, commit: of others' files.
+    """
+
+    name: str
+    kind: str
+    wrong: bool
+    how: str
+    entry: str
+    source: str
+    licence: str
+    place: str = ""
+    second: str = ""
+    twin: str = ""
+    exercise: str = ""
+    backend: str = ""
+    repository: str = ""
+    commit: str = ""
+
+    @property
+    def family(self) -> str:
+        return self.name.partition("/")[0]
+
+
+def read(folder: Path = ROWS) -> tuple[dict[str, Row], list[str]]:
+    """The rows by name, in order, and a sentence on each that is left out."""
+    rows: dict[str, Row] = {}
+    complaints = []
+    for file in sorted(folder.glob("*.toml")):
+        try:
+            tables = tomllib.loads(file.read_text(encoding="utf-8")).get("row", [])
+        except tomllib.TOMLDecodeError as error:
+            complaints.append(f"{file.name} is no TOML: {error}")
+            continue
+        for number, table in enumerate(tables, 1):
+            name = table.get("name") or f"row {number} of {file.name}"
+            why = misfit(table) or ("there are two rows of this name" if name in rows else "")
+            if why:
+                complaints.append(f"{name}: {why}")
+            else:
+                rows[name] = Row(**table)
+    for name, why in [(row.name, why) for row in rows.values() if (why := untwinned(row, rows))]:
+        complaints.append(f"{name}: {why}")
+        del rows[name]
+    return rows, complaints
+
+
+def misfit(table: dict) -> str:
+    """Why a table is no row, in a sentence; "" where it is one."""
+    known = {field.name: field for field in fields(Row)}
+    unknown = [name for name in table if name not in known]
+    missing = [name for name, field in known.items() if field.default is MISSING and table.get(name) in (None, "")]
+    if unknown or missing:
+        return f"it has no {missing[0]}" if missing else f"no row has a {unknown[0]}"
+    if table["kind"] not in KINDS:
+        return f"{table['kind']!r} is no kind; kinds are {', '.join(KINDS)}"
+    if table["how"] not in WAYS:
+        return f"{table['how']!r} is no way to run it; ways are {', '.join(WAYS)}"
+    if table["wrong"] and not table.get("place"):
+        return "it is wrong, and place does not say what is"
+    if table["how"] in ("script", "launch") and not (table.get("repository") and table.get("commit")):
+        return "somebody else's program needs repository and commit"
+    if table["how"] == "exercise" and not table.get("exercise"):
+        return "a function that is called as an exercise needs the exercise's name"
+    return ""
+
+
+def untwinned(row: Row, rows: dict[str, Row]) -> str:
+    """What is wrong with a row's twin, "" where nothing is."""
+    if not row.twin:
+        return ""
+    twin = rows.get(row.twin)
+    if twin is None:
+        return f"its twin {row.twin} is no row"
+    if twin.wrong == row.wrong:
+        return f"its twin {row.twin} is {'wrong' if row.wrong else 'right'}, too"
+    if twin.entry == row.entry and row.how != "pair":
+        return f"its twin {row.twin} is the same program"
+    if row.how == "file" and body(row) == body(twin):
+        return f"its twin {row.twin} does not differ from it"
+    return ""
+
+
+def body(row: Row) -> str:
+    """A file's text without comments of a whole line."""
+    lines = (HERE / row.entry).read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.startswith("#"))
+
+
+def chosen(rows: dict[str, Row], kind: str = "", family: str = "", only: str = "") -> Iterator[Row]:
+    """The rows of a kind, of a family, and whose name has ``only`` in it."""
+    for row in rows.values():
+        if row.kind.startswith(kind) and row.family.startswith(family) and only in row.name:
+            yield row

@@ -1,0 +1,180 @@
+"""The program of a row, ready to be run. A checker's adapter loads it when its own preparations are done."""
+
+import importlib
+import importlib.util
+import os
+import random
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import graded_kernels.autograder  # noqa: F401  before triton
+import numpy
+import torch
+from graded_kernels.autograder import EXERCISES, Exercise
+from graded_kernels.autograder.judge.judge import arguments
+from graded_kernels.autograder.runner.call.tree import Tree
+
+from .row import HERE, Row
+
+MATERIAL = HERE.parents[1] / "tests" / "material"
+Results = tuple[list[torch.Tensor], list[torch.Tensor]]  # what came out, and what is right
+
+
+class Cannot(Exception):
+    """Why a checker has nothing to say of a row, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """run: runs the program on inputs of this seed; None where it says nothing of what is right. seeded: whether other
+    seeds give other inputs. shim: whether it asks for a GPU. function, reference, example: where it has them.
+    batch: the places of the arguments that are a batch. file: of a program that is a file.
+    """
+
+    run: Callable[[int], Results | None]
+    seeded: bool = False
+    shim: bool = False
+    function: Callable[..., Any] | None = None
+    reference: Callable[..., Any] | None = None
+    example: Callable[[int], tuple[Any, ...]] | None = None
+    exercise: Exercise | None = None
+    batch: tuple[int, ...] = ()
+    file: Path | None = None
+
+    def launch(self) -> None:
+        """Runs the program once as its author does, a file as a script, and reads the result."""
+        told = _script_of(self.file)(0) if self.file else self.run(0)
+        for result in told[0] if told else ():
+            result.double().sum().item()
+
+
+def subject(row: Row) -> Subject:
+    """Imports the row's program. Raises Cannot where it is somebody else's and not here."""
+    if str(MATERIAL) not in sys.path:
+        sys.path.insert(0, str(MATERIAL))
+    return globals()[f"_{row.how}"](row)
+
+
+def sown(seed: int, run: Callable[[], Any]) -> Any:
+    for sow in (random.seed, numpy.random.seed, torch.manual_seed):
+        sow(seed)
+    return run()
+
+
+def results(outputs: Any, right: Any) -> Results:
+    return Tree.of(outputs).tensors, Tree.of(right).tensors
+
+
+def named(entry: str) -> Any:
+    module, _, name = entry.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _exercise(row: Row) -> Subject:
+    function, record = named(row.entry), EXERCISES[row.exercise]
+    contract = record.contract
+    ordinary = [case for case in record.cases if case.name.endswith("ordinary values")]
+
+    def run(seed: int) -> Results:
+        outputs: list[torch.Tensor] = []
+        right: list[torch.Tensor] = []
+        for case in ordinary:
+            args = arguments(case, 0, seed)
+            came = contract.results_of(contract.with_gradient(function), args)
+            outputs += came
+            right += [exact.to(one.dtype) for one, exact in zip(came, record.exact(args), strict=True)]
+        return outputs, right
+
+    def example(seed: int) -> tuple[Any, ...]:
+        return arguments(ordinary[0], 0, seed)
+
+    return Subject(run, seeded=True, function=function, example=example, exercise=record)
+
+
+def _program(row: Row) -> Subject:
+    program = named(row.entry)
+    return Subject(lambda seed: results(*sown(seed, program)))
+
+
+def _pair(row: Row) -> Subject:
+    program = named(row.entry)
+    return Subject(lambda seed: results(*sown(seed, lambda: program(row.wrong))), seeded=True, shim=True)
+
+
+def _batch(row: Row) -> Subject:
+    table, _, name = row.entry.rpartition(".")
+    function, args, batch, *_ = named(table)[name]
+
+    def run(seed: int) -> None:
+        function(*args)
+
+    return Subject(run, function=function, example=lambda seed: args, batch=batch)
+
+
+def _file(row: Row) -> Subject:
+    path = HERE / row.entry
+    beside = path.with_name(f"{path.stem.removesuffix('_right')}_reference.py")
+    if not beside.is_file():
+        return _run_as_it_is(path)
+    reference = _module(beside)
+    name = next(name for name, one in vars(reference).items() if callable(one) and name != "arguments")
+
+    def run(seed: int) -> Results:
+        function, (given, same) = vars(_module(path))[name], (reference.arguments(seed) for _ in range(2))
+        on_gpu = Tree(given).map(lambda one: one.to("cuda"))
+        return results(Tree.of(function(*on_gpu)).map(lambda one: one.cpu()), getattr(reference, name)(*same))
+
+    return Subject(
+        run, seeded=True, shim=True, reference=getattr(reference, name), example=reference.arguments, file=path
+    )
+
+
+def _script(row: Row) -> Subject:
+    return _run_as_it_is(checkout(row) / row.entry)
+
+
+def _run_as_it_is(path: Path) -> Subject:
+    return Subject(_script_of(path), shim=True, file=path)
+
+
+def _script_of(path: Path) -> Callable[[int], Results | None]:
+    def run(seed: int) -> None:
+        sys.argv = [str(path)]
+        sown(seed, lambda: runpy.run_path(str(path), run_name="__main__"))
+
+    return run
+
+
+def _launch(row: Row) -> Subject:
+    sys.path.insert(0, str(checkout(row)))
+    from evaluation.kernels.tritonracebench import CORPUS
+
+    spec = next(one for one in CORPUS.specs if one.name == row.entry)
+
+    def run(seed: int) -> None:
+        spec.kernel_fn[spec.grid](*spec.make_args(seed), **spec.constexprs)
+
+    return Subject(run, seeded=True)
+
+
+def checkout(row: Row) -> Path:
+    """Where the files of a repository are: a folder of checkouts, each named owner+name. Raises Cannot."""
+    folder = Path(os.environ.get("EXAM_CHECKOUTS", "checkouts")) / row.repository.replace("/", "+")
+    if not folder.is_dir():
+        raise Cannot(
+            f"not run: {folder} is not here; clone github.com/{row.repository} into it, check out {row.commit}, and "
+            "name the folder of checkouts by --checkouts"
+        )
+    return folder.resolve()
+
+
+def _module(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,204 @@
+"""The exam of `research/exam`: its table, an adapter's contract on ten rows, bad input, the page, the halves."""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from research.exam import __main__ as command  # noqa: E402
+from research.exam import examine, half, page  # noqa: E402
+from research.exam.row import KINDS, Row, misfit, read  # noqa: E402
+from research.exam.said import Said, keep, kept  # noqa: E402
+
+ROWS, COMPLAINTS = read()
+GOOD = {
+    "name": "own/one",
+    "kind": "memory",
+    "wrong": True,
+    "how": "program",
+    "entry": "planted.races:duplicate_lanes",
+    "source": "its author",
+    "licence": "MIT",
+    "place": "somewhere",
+}
+TEN = [  # a checker, a row, whether it is called wrong and of which kind; None where it has nothing to say
+    ("sanitize", "planted/before_the_start", (True, "memory")),
+    ("sanitize", "pairs/a_while_over_blocks/wrong", (True, "memory")),
+    ("sanitize", "pairs/a_while_over_blocks/right", (False, "")),
+    ("sanitize", "wild/gelu_no_half/gelu_forward", None),
+    ("allclose", "wild/gelu_no_half/gelu_forward", (True, "values at an edge")),
+    ("allclose", "wild/silu_backward_divide_back/silu_backward", (False, "")),
+    ("interpreter", "planted/arange_not_power_of_two", (True, "")),
+    ("gradcheck", "answers/silu_backward/torch", (False, "")),
+    ("check", "answers/ulp_distance/torch", (False, "")),
+    ("compare", "pairs/a_while_over_blocks/wrong", None),
+]
+
+
+def test_every_row_of_the_table_is_one():
+    assert COMPLAINTS == []
+    assert len(ROWS) >= 400
+    assert sum(not row.wrong for row in ROWS.values()) >= 150
+    assert {row.kind for row in ROWS.values()} == set(KINDS)
+
+
+def test_the_table_is_what_the_project_has():
+    """Rows of the project's own material: python -m research.exam.generate writes them."""
+    from research.exam import generate
+
+    for name, text in generate.files().items():
+        assert (generate.ROWS / name).read_text(encoding="utf-8") == text, name
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"source": ""}, "it has no source"),
+        ({"kind": "speed"}, "'speed' is no kind"),
+        ({"how": "magic"}, "'magic' is no way to run it"),
+        ({"place": ""}, "place does not say what is"),
+        ({"author": "x"}, "no row has a author"),
+        ({"how": "script"}, "needs repository and commit"),
+        ({"how": "exercise"}, "needs the exercise's name"),
+    ],
+)
+def test_a_row_that_is_none_is_told(change, says):
+    assert misfit(GOOD) == ""
+    assert says in misfit(GOOD | change)
+
+
+def write(folder, *tables):
+    lines = [["[[row]]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())] for table in tables]
+    (folder / "some.toml").write_text("\n".join(line for part in lines for line in part), encoding="utf-8")
+
+
+def test_what_is_bad_in_a_table_is_named_and_the_rest_stays(tmp_path):
+    (tmp_path / "broken.toml").write_text("[[row", encoding="utf-8")
+    right = GOOD | {"name": "own/two", "wrong": False}
+    write(
+        tmp_path,
+        GOOD,
+        GOOD,
+        {"name": "own/nobody says so", "kind": "memory"},
+        right | {"twin": "own/one"},
+        right | {"name": "own/three", "twin": "own/two"},
+        right | {"name": "own/four", "twin": "own/nowhere"},
+    )
+    rows, complaints = read(tmp_path)
+    assert list(rows) == ["own/one"]
+    for says in (
+        "broken.toml is no TOML",
+        "own/one: there are two rows of this name",
+        "own/nobody says so: it has no wrong",
+        "own/two: its twin own/one is the same program",
+        "own/three: its twin own/two is right, too",
+        "own/four: its twin own/nowhere is no row",
+    ):
+        assert any(one.startswith(says) for one in complaints), (says, complaints)
+
+
+@pytest.mark.parametrize(("checker", "name", "wanted"), TEN)
+def test_an_adapter_says_found_or_not_or_cannot(checker, name, wanted):
+    said = examine.examined(checker, ROWS[name])
+    assert (None if said.cannot else (said.found, said.kind)) == wanted, said
+    assert said.row == name
+    assert said.seconds > 0
+
+
+def test_an_adapter_has_at_most_sixty_lines():
+    for name in examine.CHECKERS:
+        assert len((ROOT / f"research/exam/checkers/{name}.py").read_text().splitlines()) <= 60, name
+
+
+def broken(name, **changes):
+    return Row(**(GOOD | {"name": f"own/{name}"} | changes))
+
+
+@pytest.fixture
+def adapter(monkeypatch):
+    """Makes a function an adapter that is called `mine`."""
+
+    def put(check, **more):
+        module = type(sys)("research.exam.checkers.mine")
+        vars(module).update(check=check, **more)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        monkeypatch.setattr(examine, "CHECKERS", ("mine",))
+
+    return put
+
+
+def test_what_ends_an_adapter_is_told(adapter):
+    import os
+    import signal
+
+    def check(row):
+        if row.name == "own/raises":
+            raise ValueError("no idea")
+        if row.name == "own/dies":
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if row.name == "own/loops":
+            while True:
+                pass
+        if row.name == "own/grows":
+            bytearray(4 << 30)
+        return Said(row.name, True, "memory")
+
+    adapter(check)
+    assert examine.examined("mine", broken("fine")).found
+    assert "the adapter raises ValueError: no idea" in examine.examined("mine", broken("raises")).cannot
+    assert "died with SIGSEGV" in examine.examined("mine", broken("dies")).cannot
+    assert "too much time" in examine.examined("mine", broken("loops"), seconds=1).cannot
+    assert "MemoryError" in examine.examined("mine", broken("grows"), gigabytes=4).cannot
+    adapter(check, CRASH_IS_FOUND=True)
+    assert examine.examined("mine", broken("dies")).found
+
+
+def test_a_run_goes_on_where_it_was_left(tmp_path, monkeypatch, adapter, capsys):
+    monkeypatch.setattr("research.exam.said.RESULTS", tmp_path)
+    monkeypatch.setattr(kept, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(keep, "__defaults__", (tmp_path,))
+    adapter(lambda row: Said(row.name, row.wrong))
+    keep("mine", {"planted/duplicate_lanes": Said("planted/duplicate_lanes", says="before")})
+    assert command.main(["--checker", "mine", "--family", "planted", "--kind", "race"]) == 0
+    told = capsys.readouterr().err
+    assert "mine: 1 of" in told
+    assert "min left" in told
+    said = kept("mine")
+    assert said["planted/duplicate_lanes"].says == "before"
+    assert said["planted/aliasing_store"].found
+    with pytest.raises(SystemExit):
+        command.main(["--checker", "nobody"])
+    assert "name one of mine" in capsys.readouterr().err
+
+
+def test_the_page_counts_what_was_said():
+    rows = {
+        name: ROWS[name] for name in ("planted/before_the_start", "faultless/two_launches", "planted/int32_overflow")
+    }
+    said = {
+        "planted/before_the_start": Said("planted/before_the_start", True, "memory", seconds=1.0),
+        "faultless/two_launches": Said("faultless/two_launches", True, says="it is suspicious"),
+        "planted/int32_overflow": Said("planted/int32_overflow", seconds=1.0),
+    }
+    text = page.text(rows, {"sanitize": said})
+    assert "| graded-kernels sanitize | 1 of 2 | 1 of 1 | 0 | 0 | 1.0 |" in text
+    assert f"- missed **planted/int32_overflow** (memory): {ROWS['planted/int32_overflow'].place}" in text
+    assert "- accused **faultless/two_launches**: it is suspicious" in text
+    assert "| triton-viz 3.0 | not run |" in text
+
+
+def test_a_twin_is_in_the_half_of_its_row_and_a_changed_label_is_told():
+    pairs = {name: row for name, row in ROWS.items() if row.family in ("pairs", "reports")}
+    assert all(half.hidden(row) == half.hidden(ROWS[row.twin]) for row in pairs.values())
+    assert 0.35 < sum(map(half.hidden, ROWS.values())) / len(ROWS) < 0.65
+    published = "".join(f"{name} {value}\n" for name, value in half.labels(pairs, "salt").items())
+    assert half.changed(pairs, "salt", published) == []
+    name = next(iter(half.labels(pairs, "salt")))
+    changed = pairs | {name: dataclasses.replace(pairs[name], wrong=not pairs[name].wrong)}
+    assert half.changed(changed, "salt", published) == [name]
+    assert len(half.changed(pairs, "pepper", published)) == len(half.labels(pairs, "salt"))
