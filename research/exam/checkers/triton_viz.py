@@ -14,6 +14,7 @@ from triton.runtime import interpreter
 from ..row import Row
 from ..said import Said
 from ..subject import Cannot, subject
+from .interpreter import plain_on_a_stand_in
 
 CRASH_IS_FOUND = True
 
@@ -41,8 +42,6 @@ def check(row: Row) -> Said:
 
 
 def watched(row: Row, clients: list) -> Said:
-    from .interpreter import plain_on_a_stand_in
-
     one = subject(row)
     raised = ""
     with plain_on_a_stand_in() if one.shim else contextlib.nullcontext():
