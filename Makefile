@@ -52,7 +52,7 @@ $(PRODUCTS:%=test-%): test-%: .venv/.ready  # tests of one product
 test-all: .venv/.ready  ## what `make test` leaves out: every answer through every path, every attack
 	@$(PYTEST) -m exhaustive $(PYTEST_ARGS)
 
-test-release: .venv/.ready  ## before a release: every attack on every rung of isolation, as root and as a user
+test-release: .venv/.ready  ## before a release: every attack on every rung of isolation, random kernels by the thousand
 	@$(PYTEST) -m release $(PYTEST_ARGS)
 
 types: .venv/.ready  ## mypy, a minute or two the first time: not within `make test`, whose tests need both cores

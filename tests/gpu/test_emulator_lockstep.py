@@ -15,6 +15,7 @@ from random_kernels import Ragged, kernels
 
 CHUNK = 20
 FEW, MANY = range(0, 4), [range(4, CHUNK), *(range(first, first + CHUNK) for first in range(CHUNK, 600, CHUNK))]
+IN_TEST_ALL = 6  # chunks, of half a minute each; the others before a release
 ROWS = {"usual": lockstep._FEW, "never": 0, "always": 1.1}  # of so few live rows the others are left behind
 
 
@@ -48,7 +49,11 @@ def test_edges_with_and_without_the_rows_of_those_that_wait(name, rows, monkeypa
 
 @pytest.mark.parametrize(
     "seeds",
-    [FEW, *(pytest.param(seeds, marks=pytest.mark.exhaustive) for seeds in MANY)],
+    [
+        FEW,
+        *(pytest.param(seeds, marks=pytest.mark.exhaustive) for seeds in MANY[:IN_TEST_ALL]),
+        *(pytest.param(seeds, marks=pytest.mark.release) for seeds in MANY[IN_TEST_ALL:]),
+    ],
     ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}",
 )
 def test_random_ragged_kernels(seeds, tmp_path, monkeypatch):

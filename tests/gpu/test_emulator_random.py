@@ -9,6 +9,7 @@ from triton.runtime.errors import InterpreterError
 
 CHUNK = 50
 FEW, MANY = range(0, 20), [range(20, CHUNK), *(range(first, first + CHUNK) for first in range(CHUNK, 2000, CHUNK))]
+IN_TEST_ALL = 8  # chunks; the others before a release
 
 
 def compare(kernel, tally: Counter) -> None:
@@ -36,7 +37,11 @@ def compare(kernel, tally: Counter) -> None:
 
 @pytest.mark.parametrize(
     "seeds",
-    [FEW, *(pytest.param(seeds, marks=pytest.mark.exhaustive) for seeds in MANY)],
+    [
+        FEW,
+        *(pytest.param(seeds, marks=pytest.mark.exhaustive) for seeds in MANY[:IN_TEST_ALL]),
+        *(pytest.param(seeds, marks=pytest.mark.release) for seeds in MANY[IN_TEST_ALL:]),
+    ],
     ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}",
 )
 def test_random_kernels(seeds, tmp_path):

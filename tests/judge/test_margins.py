@@ -11,8 +11,7 @@ from right_answers import right_answers
 from shares import MOST, margin_of
 
 WITH_TOLERANCE = [e.name for e in EXERCISES.values() if isinstance(e, Exercise) and e.tolerance.single]
-SEEDS = 30  # of the 100 of the benchmark
-COSTLY = {"attention_forward": 10, "attention_backward": 10}
+SEEDS, MANY = 10, 30  # of the 100 of the benchmark
 CRITICAL = (  # cases in which sums of many or of unlike numbers come near the tolerance
     ("layer_norm_forward", "one outlier"),
     ("layer_norm_forward", "a row longer than a block"),
@@ -48,7 +47,14 @@ def test_a_function_without_formulas_leaves_room_for_its_oracles(name):
     is_left_room(EXERCISES[name], range(3))
 
 
-@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(SEEDS), marks=pytest.mark.exhaustive),
+        pytest.param(range(SEEDS, MANY), marks=pytest.mark.release),
+    ],
+    ids=["some", "many"],
+)
 @pytest.mark.parametrize("name", WITH_TOLERANCE)
-def test_no_right_answer_comes_near_the_tolerance_at_any_seed(name):
-    is_left_room(EXERCISES[name], range(COSTLY.get(name, SEEDS)))
+def test_no_right_answer_comes_near_the_tolerance_at_any_seed(name, seeds):
+    is_left_room(EXERCISES[name], seeds)
