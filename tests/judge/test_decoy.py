@@ -49,6 +49,9 @@ def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(record):
             assert not alike(first.args, second.args), case.name
 
 
+TURNS = 4  # `make test` takes each fourth case, `make test-all` the others
+
+
 class Once(InProcess):
     """Calls an answer once: that a second call gives the same is asked of it on a case's own numbers."""
 
@@ -56,11 +59,12 @@ class Once(InProcess):
         return Examined(call, super().examine(call).first)
 
 
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.exhaustive) for n in range(1, TURNS))])
 @pytest.mark.parametrize("record", [r for r in RECORDS if "torch" in r.backends], ids=lambda record: record.name)
-def test_a_right_answer_is_right_on_a_decoy(record):
+def test_a_right_answer_is_right_on_a_decoy(record, first):
     """By the case's own tolerance: what an isolated answer is held to is four times that."""
     function = load(answer(record.name, "torch"))
-    for number, case in enumerate(record.cases):
+    for number, case in list(enumerate(record.cases))[first::TURNS]:
         decoy = decoys(case, arguments(case, number, 0), SEED)()
         judged = judge_case(
             Trial.of(record, case, decoy.args, Once(function, record.contract, "torch"), Settings("torch"))

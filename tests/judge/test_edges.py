@@ -3,6 +3,7 @@ arguments that do not fit. A function that is added is among them.
 """
 
 import functools
+import itertools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.runner.call.tree import Tree
 from library import LABELS, random
 from planted import Uninitialised
+from turns import one_in
 
 Named = dict[str, Any]  # arguments by name
 
@@ -163,8 +165,11 @@ def side_by_side(name: str, by_triton: bool) -> list[torch.Tensor]:
     return results(subject, changed(subject.named, torch.clone), by_triton=by_triton)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@each
+OF_PUBLIC = one_in(5, itertools.product(PUBLIC, LAYOUTS))  # of six layouts
+OF_ANSWERS = [pytest.param(*row, marks=pytest.mark.exhaustive) for row in itertools.product(ANSWERS, LAYOUTS)]
+
+
+@pytest.mark.parametrize(("name", "layout"), OF_PUBLIC + OF_ANSWERS)
 def test_memory_that_lies_otherwise(name, layout):
     """Each tensor in turn, and the gradient that comes in, as the same numbers side by side; by PyTorch, too."""
     subject, (least, view) = subject_of(name), LAYOUTS[layout]
