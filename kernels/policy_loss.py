@@ -90,7 +90,10 @@ def policy_loss_backward_kernel(
 
 
 def policy_loss_backward(dloss, logp, old, advantage, mask, count=None, clip=0.2):
-    """dlogp, like logp: -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere."""
+    """dlogp, like logp: -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere.
+
+    Where mask is True and ρA is NaN, so is dlogp. 0 <= clip < 1: both ends are part of the interval.
+    """
     logp, old, mask = logp.contiguous(), old.contiguous(), mask.contiguous()
     advantage = advantage.contiguous()
     M, N = logp.shape

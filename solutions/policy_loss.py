@@ -41,7 +41,10 @@ def policy_loss_forward(logp, old, advantage, mask, count=None, clip=0.2):
 
 # %% policy_loss_backward
 def policy_loss_backward(dloss, logp, old, advantage, mask, count=None, clip=0.2):
-    """dlogp, like logp: -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere."""
+    """dlogp, like logp: -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere.
+
+    Where mask is True and ρA is NaN, so is dlogp. 0 <= clip < 1: both ends are part of the interval.
+    """
     ratio, A, _, beyond = ratio_and_end(logp, old, advantage, mask, clip)
     slope = over_count(-dloss, mask, count) * A * ratio
     return slope.where(mask & ~beyond, 0).to(logp.dtype)

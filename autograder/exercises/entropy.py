@@ -176,7 +176,7 @@ CASES = (
     ),
     case("1025 classes", "One logit more than 1024. Is it read, is it counted, is it written?", logits=logits(5, 1025)),
     case("20011 classes", "20,011 logits, several blocks: how are their sums put together?", logits=logits(3, 20_011)),
-    case("many rows", "300 rows. Does every one get its result?", logits=logits(300, 6)),
+    case("many rows", "300 rows. Does every one get its result?", logits=draw.normal(300, 6)),
     case("one row", "One row, of 515 logits.", logits=logits(1, 515)),
     case("no rows", "No rows go in, no rows come out.", logits=logits(0, 33)),
     case(

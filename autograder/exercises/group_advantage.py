@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import group_advantage as wild
-from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, Witness, case, draw
+from ..judge import Aim, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, Witness, case, draw
 from .cases.rounding import EPS, floors, leaning_walk, walk
 from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
@@ -43,6 +43,9 @@ def floor(rewards: Tensor, eps: float = 1e-6) -> Floors:
     lost = EPS * (4 + walk(rewards.shape[1])) * size / (std + eps)
     y = advantages(rewards, eps).abs()
     return floors((lost * (1 + y) + EPS * (8 + leaning_walk(rewards.shape[1])) * y).where(y > 0, 0.0))
+
+
+LARGE = 300.0  # a standard deviation beside which no eps shows
 
 
 def rewards(groups: int, samples: int, *, mean: float = 0.4, scale: float = 0.3) -> Values:
@@ -98,8 +101,13 @@ EQUAL_HINT = (
 )
 
 CASES = (
-    case("ordinary values", "Begin here: 7 groups of 100 rewards. " + STEP_BY_STEP, rewards=rewards(7, 100)),
-    case(AGAIN, KEEP_NOTHING, rewards=rewards(7, 100)),
+    # Here eps shows at every seed, and where rewards are LARGE at none.
+    case(
+        "ordinary values",
+        "Begin here: 7 groups of 100 rewards. " + STEP_BY_STEP,
+        rewards=rewards(7, 100, mean=0.04, scale=0.03),
+    ),
+    case(AGAIN, KEEP_NOTHING, rewards=rewards(7, 100, mean=0.04, scale=0.03)),
     case("right or wrong", "Rewards of 0 and 1, from one winner among 8 to one loser.", rewards=draw.by(binary)),
     case(
         "one of 8 differs",
@@ -111,17 +119,23 @@ CASES = (
     case("7 equal rewards", EQUAL_HINT, rewards=equal(7)),
     case("1000 equal rewards", EQUAL_HINT, rewards=equal(1000)),
     case(
+        "nothing but zeros",
+        "All rewards are 0, and so are all advantages: another tensor, not the one that came in.",
+        rewards=draw.full(5, 8, value=0.0),
+        aim=Aim.EDGES,
+    ),
+    case(
         "some unscored",
         "A NaN is a sample without a score. It gets 0, and the others are compared with each other: their own "
         "mean, their own number in n - 1.",
-        rewards=rewards(6, 8, scale=300.0).change(unscored),
+        rewards=rewards(6, 8, scale=LARGE).change(unscored),
     ),
     case("some unscored, the others equal", EQUAL_HINT, rewards=rewards(4, 8).change(unscored_and_equal)),
     case(
         "few scored",
         "No reward is scored in row 0, one in rows 1 and 2: there is nothing to compare it with, and the row is 0. "
         "n - 1 is 0 or less there.",
-        rewards=rewards(5, 6).change(few_scored),
+        rewards=rewards(5, 6, scale=LARGE).change(few_scored),
     ),
     case(
         "one sample a group", "One sample has nothing to be compared with: its advantage is 0.", rewards=rewards(6, 1)
@@ -129,7 +143,7 @@ CASES = (
     case(
         "2 samples a group",
         "Two samples: the one is above the mean by as much as the other is below.",
-        rewards=rewards(40, 2, scale=300.0),
+        rewards=rewards(40, 2, scale=100 * LARGE),
     ),
     case(
         "a large mean",
@@ -156,12 +170,12 @@ CASES = (
     case(
         "3 samples a group",
         "Groups of 3 in a block of 4: what does the fourth lane add to the sums?",
-        rewards=rewards(50, 3, scale=300.0),
+        rewards=rewards(50, 3, scale=LARGE),
     ),
     case(
         "17 samples a group",
         "Groups of 17 in a block of 32: the other 15 lanes are neither in the sums nor in the number.",
-        rewards=rewards(9, 17, mean=-2.0),
+        rewards=rewards(9, 17, mean=-2.0, scale=LARGE),
     ),
     case(
         "1000 samples a group",
@@ -178,11 +192,19 @@ CASES = (
     case(
         "transposed",
         "Transposed: the rewards of a group are not neighbours in memory.",
-        rewards=rewards(37, 23).transposed(),
+        rewards=rewards(37, 23, scale=LARGE).transposed(),
     ),
-    case("groups with gaps", "Groups of 27, 60 apart in memory, NaN between them.", rewards=rewards(9, 27).with_gaps()),
-    case("every second column", "The stride of the last dimension is 2.", rewards=rewards(9, 21).every_second()),
-    case(BEYOND, BEYOND_HINT, rewards=rewards(3, 12, scale=300.0).far_apart()),
+    case(
+        "groups with gaps",
+        "Groups of 27, 60 apart in memory, NaN between them.",
+        rewards=rewards(9, 27, scale=LARGE).with_gaps(),
+    ),
+    case(
+        "every second column",
+        "The stride of the last dimension is 2.",
+        rewards=rewards(9, 21, scale=LARGE).every_second(),
+    ),
+    case(BEYOND, BEYOND_HINT, rewards=rewards(3, 12, scale=LARGE).far_apart()),
 )
 
 UNGUARDED = WildBug(

@@ -11,6 +11,7 @@ from torch import Generator, Tensor
 from ...kernels.wild import kl as wild
 from ..judge import (
     HALVES,
+    Aim,
     Arguments,
     Case,
     CommonMistake,
@@ -24,7 +25,7 @@ from ..judge import (
     case,
     draw,
 )
-from ..runner import dtype_name
+from ..runner import Args, dtype_name
 from .cases.elementwise import elementwise
 from .cases.rounding import EPS
 
@@ -225,9 +226,18 @@ def sweeps(family: dict[str, Case]) -> Iterator[Case]:
             yield replace(whole, name=f"{whole.name}, ref = {other:g}", hint=hint, inputs=inputs, swept="")
 
 
+def clear(generator: Generator, *tensors: Tensor) -> Args:
+    """The same with logp a unit further from ref where r is small: what cancels there is the point of two cases, and in
+    others no matter of the seed.
+    """
+    *upstream, logp, ref = tensors
+    close = (ref.double() - logp.double()).abs() < 0.5
+    return *upstream, torch.where(close, logp + torch.where(logp < ref, -1, 1).to(logp.dtype), logp), ref
+
+
 def cases(parameters: tuple[str, ...], **upstream: Values) -> tuple[Case, ...]:
     """Those of the elementwise family, and the pairs of this chapter. upstream: what a gradient takes beside a pair."""
-    family = {case.name: case for case in elementwise(parameters, "logp", lambda: torch.zeros(1))}
+    family = {case.name: case for case in elementwise(parameters, "logp", lambda: torch.zeros(1), arguments=clear)}
     usual = [case for name, case in family.items() if name not in LEFT_OUT and not case.bonus]
     distinctions = [case for name, case in family.items() if name not in LEFT_OUT and case.bonus]
     first, (tiny,) = also(PAIRS, **upstream), also((TINY,), **upstream)
@@ -289,6 +299,14 @@ kl_backward = Exercise(
             logp=draw.tensor([-100.0, 100.0, -1e4, -89.0, -INF, -1.0, -INF, 1e4, -700.0, -3.0]),
             ref=draw.tensor([0.0, 0.0, 0.0, 0.0, -1.0, -INF, -INF, 0.0, 0.0, 0.0]),
             dkl=draw.tensor([0.0, 0.0, 0.0, -0.0, 0.0, 0.0, 0.0, 1.5, -0.5, 2.5]),
+        ),
+        case(
+            "dkl is 0 everywhere",
+            "An upstream gradient of zeros: the result is zeros too, and another tensor than dkl.",
+            logp=draw.normal(40),
+            ref=draw.normal(40),
+            dkl=draw.full(40, value=0.0),
+            aim=Aim.EDGES,
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, backward_distinction),

@@ -50,6 +50,11 @@ def poisoned(x: Tensor, mask: Tensor) -> None:
     x[~mask] = torch.tensor([torch.nan, torch.inf, -torch.inf]).repeat(x.numel())[: int((~mask).sum())]
 
 
+def largest_counts(x: Tensor, mask: Tensor) -> None:
+    """The largest element of each row is under the mask: where it is not is the next case."""
+    x[~mask] = -x[~mask].abs()
+
+
 def large(x: Tensor, mask: Tensor) -> None:
     """What the mask leaves out is larger than all else."""
     x[~mask] = 9e3
@@ -107,7 +112,9 @@ CASES = (
         mask=draw.same.put(True, 2, 7),
     ),
     case(
-        "large values", "e^x overflows from 88.7 on: subtract the largest element that counts.", rows(6, 64, scale=4e3)
+        "large values",
+        "e^x overflows from 88.7 on: subtract the largest element that counts.",
+        rows(6, 64, scale=4e3).change(largest_counts),
     ),
     case(
         "large values under no mask",
@@ -137,7 +144,12 @@ CASES = (
         mask=draw.same.put(False, 100),
     ),
     case("no rows", "No rows go in, no rows come out.", rows(0, 33)),
-    case("no columns", "Rows without elements: nothing to compute and nothing to store.", rows(4, 0)),
+    case(
+        "distinction: no columns",
+        "Rows without elements: nothing to compute and nothing to store.",
+        rows(4, 0),
+        bonus=True,
+    ),
 )
 # x, or a gradient of it, and the mask, each in memory of its own.
 LAYOUTS = (

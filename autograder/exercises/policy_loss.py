@@ -110,12 +110,14 @@ def backward_floor(
     count: float | None = None,
     clip: float = 0.2,
 ) -> Floors:
-    """A ratio within its own error of an end of the interval may be taken to lie on either side."""
+    """A ratio within its own error of an end of the interval may be taken to lie on either side. That of equal
+    probabilities is 1, which nothing rounds.
+    """
     found = parts(logp, old, advantage, mask, count, clip)
     whole = (dloss / found.items * found.ratio * found.advantage).abs() if found.items else torch.zeros_like(logp)
     error = lost(found) + 8 * EPS
     end = torch.where(found.advantage > 0, 1 + clip, 1 - clip)
-    near = (found.ratio - end).abs() <= error * found.ratio
+    near = ((found.ratio - end).abs() <= error * found.ratio) & (found.distance > 0)
     allowed = (whole * error).where(found.passes, 0.0)
     return (torch.where(near & mask, whole, allowed).nan_to_num(0.0),)
 
@@ -192,7 +194,12 @@ CASES = (
         tokens(4, 64),
         mask=lengths(1, 3, 20, 64),
     ),
-    case("one token", "One token of 150 counts: the loss is its own.", tokens(5, 30), mask=only(3, 17)),
+    case(
+        "one token",
+        "One token of 150 counts: the loss is its own.",
+        tokens(5, 30, spread=0.03),
+        mask=only(3, 17),
+    ),
     case(
         "one clipped token",
         "One token, with A > 0 and a ratio of e: the loss is -(1 + clip) A, with clip = 0.2.",
@@ -235,6 +242,14 @@ CASES = (
         tokens(6, 40),
         count=64,
         clip=0.02,
+    ),
+    case(
+        "clip = 0",
+        "clip is 0 here, and so both ends of the interval are 1, which is the ratio of half of the tokens. The ends "
+        "are part of the interval.",
+        differences(0.0, -0.5, 0.0, 0.5, 0.0, 0.25, -0.25, 0.0, advantage=(0.7, -1.3)),
+        clip=0.0,
+        aim=Aim.EDGES,
     ),
     case(
         "far from the old policy",
@@ -445,7 +460,7 @@ def _from_above(one: Case) -> Case:
 
 policy_loss_backward = Exercise(
     name="policy_loss_backward",
-    summary="dlogp = -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere",
+    summary="dlogp = -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere; NaN where ρA is",
     oracle=gradient_of,
     outputs=(Output("dlogp", "logp"),),
     cases=(

@@ -32,8 +32,16 @@ def words(upper: Tensor, lower: Tensor) -> Tensor:
 
 
 def every(lower: Values) -> Values:
-    """All 65,536 upper halves, zeros, infinities and NaN among them, with these lower halves."""
-    return lower.map(lambda lower: words(torch.arange(-(2**15), 2**15), lower))
+    """All 65,536 upper halves, zeros, infinities and NaN among them, with these lower halves. What lies between -0 and
+    the next number is left out: the sign of 0 is asked where x is 0.
+    """
+
+    def made(lower: Tensor) -> Tensor:
+        upper = torch.arange(-(2**15), 2**15)
+        upper[0] += lower[0] > 0
+        return words(upper, lower)
+
+    return lower.map(made)
 
 
 def below_the_next(*sizes: int) -> Values:
@@ -56,6 +64,13 @@ def edge(x: Tensor, bits: Tensor) -> None:
     """Bits that just carry, or are one short of it."""
     bits += HALF - lower_half(x)
     bits.clamp_(0, HALF - 1)
+
+
+def off_the_edge(generator: Generator, x: Tensor) -> Tensor:
+    """Random bits that neither just carry nor are one short of it: that is asked where it is asked at every seed."""
+    made = torch.randint(0, HALF, x.shape, generator=generator, dtype=torch.int32)
+    close = (lower_half(x) + made - HALF).abs() <= 2
+    return made + torch.where(close, torch.where(made < HALF // 2, 9, -9), 0).int()
 
 
 LOWER, ONE_BIT = draw.integers(HALF, low=0, high=HALF - 1), draw.integers(HALF, low=0, high=1).to(torch.int32)
@@ -112,7 +127,7 @@ stochastic_round = Exercise(
             "every bfloat16 value, and some more",
             EVERY + "each with a random lower half: the float32 numbers between it and the next.",
             x=every(LOWER),
-            bits=bits(HALF),
+            bits=draw.by(off_the_edge),
         ),
         case(
             "every bfloat16 value as it is",
@@ -141,7 +156,7 @@ stochastic_round = Exercise(
             "every lower half",
             "All float32 numbers from 1 to the next bfloat16.",
             x=draw.tensor([0x3F80]).map(lambda upper: words(upper, torch.arange(HALF))),
-            bits=bits(HALF),
+            bits=draw.by(off_the_edge),
         ),
         case(
             "both infinities",
@@ -176,7 +191,12 @@ stochastic_round = Exercise(
         ),
         case("no elements", "An empty tensor: return an empty bfloat16 tensor.", x=draw.normal(0, 3), bits=bits(0, 3)),
         case("one past a block", "1025 elements: one more than a block of 1024.", x=draw.normal(1025), bits=bits(1025)),
-        case("three dimensions", "16,385 elements, several blocks.", x=draw.normal(5, 29, 113), bits=bits(5, 29, 113)),
+        case(
+            "three dimensions",
+            "16,385 elements, several blocks.",
+            x=draw.normal(5, 29, 113),
+            bits=draw.by(off_the_edge),
+        ),
         case(
             "transposed",
             "Both are transposed: y is not.",

@@ -29,7 +29,7 @@ class Expected:
     sizes: tuple[torch.Tensor, ...]  # of one ulp at each of them
     allowed: tuple[torch.Tensor, ...]  # tolerance in ulp, per element; inf where an element is not judged
     peers: tuple[torch.Tensor, ...] | None  # PyTorch's own values
-    as_peer: torch.Tensor  # where they are as right as the oracle's: at infinity, or where a convention decides
+    as_peer: torch.Tensor  # where they are as right as the oracle's: at infinity, where a convention decides
     unwritten: Args | None = None  # masks of what may hold anything; None where nothing may
 
     @property
@@ -77,7 +77,7 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
         if case.within is not None:
             outside = torch.stack([t.isfinite() & (t.abs() > case.within) for t in tensors]).any(0)
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
-    as_peer = infinite | bool(conventions == "pytorch" and case.convention)
+    as_peer = infinite | exercise.either | bool(conventions == "pytorch" and case.convention)
     peers = exercise.contract.results_of(exercise.peer, args) if exercise.peer and as_peer.any() else None
     return Expected(tuple(o.name for o in results), dtypes, values, sizes, tuple(allowed), peers, as_peer, unwritten)
 
@@ -95,6 +95,9 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
         theirs = ulp_error(actual, expected.peers[index], dtype)
         error = torch.where(expected.as_peer, torch.minimum(error, theirs), error)
     whole = not dtype.is_floating_point
+    if not whole:  # where bits are asked for 0 and -0 differ
+        unlike_zeros = (actual == 0) & (exact == 0) & (actual.signbit() != exact.signbit())
+        error = torch.where(unlike_zeros & (allowed == 0), 1.0, error)
     judged = allowed.isfinite() | allowed.isnan()
     right = (error <= allowed) | ~judged
     error = error.masked_fill(~judged, 0.0)

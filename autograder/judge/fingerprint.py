@@ -61,7 +61,8 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
     it shipped, or in float32; or where it raises the same error, which is not enough where values are wrong, too. An
     error that is not the bug's says nothing about it. Where some values are grossly wrong, only those are looked at. In
     the case that was made to see the bug the answer repeats it in every element, and all calls together show that by
-    more than chance (`FEWEST`, `BITS`).
+    more than chance (`FEWEST`, `BITS`). Elsewhere it may be right where the bug gives NaN or infinity: a guard at an
+    edge makes no other formula of it.
     """
     failures = _telling(failures)
     likely = {}
@@ -126,19 +127,21 @@ def _shared(exercise: Exercise, bug: Bug, failing: Failing) -> _Shared | None:
         return _Shared(1, int(alike), alike)
     if isinstance(evidence, str):
         return _Shared(1, 0, False) if evidence == _UNATTACHED else None
-    return max((_compared(evidence, theirs) for theirs in computed), key=lambda one: one.share)
+    made_to_see_it = failing.case == bug.seen_by
+    return max((_compared(evidence, theirs, made_to_see_it) for theirs in computed), key=lambda one: one.share)
 
 
-def _compared(evidence: list[Wrong], theirs: Args) -> _Shared:
+def _compared(evidence: list[Wrong], theirs: Args, made_to_see_it: bool) -> _Shared:
     """The wrong elements of a call, among them those where the bug is grossly wrong and the answer right, beside what
-    the bug computes.
+    the bug computes. made_to_see_it: whether the call is of the bug's own case, where NaN and infinity count as well.
     """
     wrong, same, every, distinct, bits = 0, 0, True, 0.0, 0.0
     for one, their in zip(evidence, theirs, strict=True):
         apart = ulp_error(one.actual, their, one.actual.dtype)
         off = ((one.actual.double() - their.double()).abs() / one.sizes).where(apart.isfinite() & (apart > 0), apart)
         close = ((apart <= CLOSE) | (off <= NEAR * one.error)) & (off <= LIKE * one.error) & apart.isfinite()
-        alone = (one.error <= one.allowed) & (apart.isinf() | _gross(one, off) & ~_small(one, off))
+        grossly = _gross(one, off) & ~_small(one, off)
+        alone = (one.error <= one.allowed) & torch.where(apart.isinf(), made_to_see_it, grossly)
         shared = one.mask & close
         wrong, same = wrong + int((one.mask | alone).sum()), same + int(shared.sum())
         every &= not bool((one.mask & ~_small(one, one.error) & ~close | alone).any())

@@ -18,6 +18,7 @@ from .cost import Compile, Figures, judge_compile, judge_memory, judge_process, 
 from .fingerprint import Failing, fingerprint
 from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from .redaction import redacted
+from .results.aim import Aim
 from .results.case_result import CaseResult
 from .results.data import ReportData
 from .results.scoring import points_of
@@ -230,12 +231,14 @@ def _results(judged: list[Judged]) -> dict[str, Args] | None:
 
 
 def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[Quality, bool | None]:
-    """Whether the answer is correct, portable and efficient, each None where no case that ran could have shown it.
+    """Whether the answer is correct, portable and efficient, each None where no case that ran could have shown it, as a
+    result of nothing cannot.
 
     shows_lanes: whether the calls themselves show what is not portable, as those in the emulator do.
     """
     failed = {c.kind for c in needed if c.status != "pass"}
-    shown = {c.kind for c in needed if c.status == "pass"}
+    right = any(c.status == "pass" and c.kind is Quality.CORRECT and c.aim is not Aim.EDGES for c in needed)
+    shown = {c.kind for c in needed if c.status == "pass" and (right or c.kind is not Quality.CORRECT)}
     called = None not in failed and (Quality.CORRECT in shown or Quality.PORTABLE in failed)
     judged = {
         Quality.CORRECT: called,

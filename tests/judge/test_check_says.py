@@ -97,3 +97,20 @@ def test_an_exact_zero_is_said_to_belong():
     """In ulp of 0 the tolerance is 1.1e-44, which nobody asks for."""
     shown = str(check("silu_backward", lambda dy, x: torch.ones_like(x), backend="torch"))
     assert re.search(r"off by +1\.0, where 0 belongs", shown), shown
+
+
+@triton.jit
+def nan_kernel(y_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offsets, float("nan"), mask=offsets < n)
+
+
+def test_where_nothing_is_right_nothing_is_said_of_other_machines():
+    def nothing(x):
+        y = torch.empty(x.shape, dtype=x.dtype)
+        if y.numel():
+            nan_kernel[(triton.cdiv(y.numel(), 1024),)](y, y.numel(), BLOCK=1024)
+        return y
+
+    report = check("silu_forward", nothing, backend="triton", compiler=False)
+    assert (report.correct, report.portable, report.score) == (False, None, 0.0)

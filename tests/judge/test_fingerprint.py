@@ -214,3 +214,12 @@ def test_a_formula_in_another_order_of_its_operations_is_the_same_bug():
         return (torch.exp(r) - 1 - r).to(logp.dtype)
 
     assert "trl" in (check("kl_forward", reordered, backend="torch").fingerprint or "")
+
+
+def test_a_guard_at_an_edge_makes_no_other_formula_of_a_bug():
+    """The mistake divides by 0 where a rank has no token; the answer has a guard there."""
+
+    def own_rank(tokens):
+        return (tokens / tokens.sum(1, keepdim=True).clamp(min=1)).float()
+
+    assert "each rank's own tokens" in check("accumulation_weights", own_rank, backend="torch").mistake

@@ -27,7 +27,8 @@ from graded_kernels.autograder.judge.up_to import up_to
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.outcome import Trouble
 from graded_kernels.autograder.words.quality import Quality
-from wrong_answers import GUIDE, WRONG, Wrong, row
+from grading_table import GUIDE, row
+from wrong_answers import WRONG, Wrong
 
 WITHIN = 5  # points of 100: a contract
 
@@ -44,7 +45,7 @@ def test_a_typical_wrong_answer_gets_the_points_agreed_on(wrong, worker):
     assert report.passed == (wrong.points == 100), str(report)
     assert abs(100 * report.score - wrong.points) <= WITHIN, (report.score, report.split, report.limit)
     assert points_of(report.to_dict()).score == report.score  # the data is all that it takes
-    assert row(wrong, report.score) in GUIDE.read_text(encoding="utf-8"), "run python tests/material/wrong_answers.py"
+    assert row(wrong.what, report) in GUIDE.read_text(encoding="utf-8"), "run python tests/material/grading_table.py"
 
 
 def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
@@ -155,7 +156,7 @@ def reworded(monkeypatch):
 )
 def test_no_point_moves_with_a_sentence(wrong, reworded):
     report = check_answer(wrong.answer, Settings(wrong.backend, compiler=False))
-    assert row(wrong, report.score) in GUIDE.read_text(encoding="utf-8"), (report.score, report.causes)
+    assert row(wrong.what, report) in GUIDE.read_text(encoding="utf-8"), (report.score, report.causes)
 
 
 def test_a_stub_is_one_in_other_words(reworded):

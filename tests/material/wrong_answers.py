@@ -1,19 +1,9 @@
-"""Typical wrong answers and their points: ``python tests/material/wrong_answers.py`` runs them, writes the table into
-course/GRADING.md and prints it.
-"""
+"""Typical wrong answers and their points, as agreed."""
 
-import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from answers import ROOT, answer
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.settings import Settings
+from answers import answer
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-
-GUIDE = ROOT / "course" / "GRADING.md"
-BEGIN, END = "<!-- made by tests/material/wrong_answers.py -->\n", "<!-- end -->\n"
-HEAD = "| the answer | exercise | points |\n|---|---|---|\n"
 
 
 class Wrong(NamedTuple):
@@ -420,25 +410,3 @@ def silu_forward(x):
 """,
     ),
 )
-
-
-def row(wrong: Wrong, score: float) -> str:
-    """Of the table."""
-    return f"| {wrong.what} | `{wrong.exercise}`, {wrong.backend} | {100 * score:.0f} |\n"
-
-
-def scores() -> Iterable[tuple[Wrong, float]]:
-    from graded_kernels.autograder.runner.sandbox import Worker
-
-    with Worker() as worker:
-        for wrong in WRONG:
-            own = worker if wrong.isolated else None
-            yield wrong, check_answer(wrong.answer, Settings(wrong.backend, compiler=False), worker=own).score
-
-
-if __name__ == "__main__":
-    table = HEAD + "".join(row(wrong, score) for wrong, score in scores())
-    text = GUIDE.read_text(encoding="utf-8")
-    made = re.sub(f"{BEGIN}.*{END}", lambda _: BEGIN + table + END, text, flags=re.DOTALL)
-    GUIDE.write_text(made, encoding="utf-8")
-    print(table)

@@ -14,7 +14,8 @@ IGNORE = -100
 
 
 class BadLabel(NamedTuple):
-    """A case: ``label`` in row ``row`` of ``rows``, and another bad one in the last row but one.
+    """A case: ``label`` in row ``row`` of ``rows``, and another bad one in the last row but one, which a negative
+    ``label`` is without: who looks for labels of V and more alone is to miss it.
 
     ignore_index: of the function, or None for its default.
     """
@@ -34,7 +35,9 @@ class BadLabel(NamedTuple):
     def put(self, labels: Tensor) -> None:
         """Into the labels of its rows, the first of which is ignored where it is not the bad one."""
         labels[0] = self.ignored
-        labels[self.row], labels[-2] = self.label, 61
+        labels[self.row] = self.label
+        if self.label >= 0:
+            labels[-2] = 61
 
 
 OUT_OF_RANGE = (

@@ -207,6 +207,8 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
         job = waiting[number]
         if "unsuited" in answer:
             job.refused = Refused("fail", answer["unsuited"])
+        elif "late" in answer:  # decides nothing: dozens of forms share the time, and none of them need be slow
+            job.refused = Refused("not-run", answer["late"])
         elif "lost" in answer:
             doubtful.append((job, answer["lost"]))
         else:

@@ -217,6 +217,7 @@ class Exercise:
     refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
     allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
     peer: PyTorch's own function of the same signature. Its value at infinity is accepted as well as the limit.
+    either: its value is as right as the oracle's everywhere: two ways to round what lies between.
     least_bytes: bytes that must move for these arguments: every input read once, every result written once.
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
     upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
@@ -245,6 +246,7 @@ class Exercise:
     refused: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
     peer: Callable[..., Any] | None = None
+    either: bool = False
     wild: tuple[Bug, ...] = ()
     least_bytes: Callable[..., int] | None = None
     traffic: float | None = None

@@ -27,7 +27,8 @@ class Unattached(Exception):
 
 def followed(function: Callable[..., Any], place: int, what: str, of: str) -> Callable[..., Any]:
     """``function``, whose result is ``what``, followed by the gradient for `upstream_of` of the argument ``of`` at
-    ``place``.
+    ``place``. Between the two the function is called on other numbers, and their gradient is taken first: what belongs
+    to a call is in its graph, and nowhere else.
     """
 
     def both(*args: Any) -> Any:
@@ -38,6 +39,9 @@ def followed(function: Callable[..., Any], place: int, what: str, of: str) -> Ca
         gradient = None
         if result.requires_grad:
             upstream = torch.full_like(result.detach(), above)
+            other = (1 - leaf.detach()).requires_grad_()
+            later = function(*args[:place], other, *args[place + 1 :])
+            torch.autograd.grad(later, other, upstream, allow_unused=True)
             (gradient,) = torch.autograd.grad(result, leaf, upstream, allow_unused=True)
         if gradient is None:
             raise Unattached(

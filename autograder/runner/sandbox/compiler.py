@@ -71,7 +71,8 @@ class Compiler:
         budget: Budget | None = None,
     ) -> list[tuple[int, Json]]:
         """Returns for each job its number and its result (see `compiler.worker`). A job during which the process ended
-        has the result ``lost``, which says how. Raises CannotCompile where no process can be started.
+        has the result ``lost``, which says how; one for which there was no time has ``late``. Raises CannotCompile
+        where no process can be started.
 
         budget: of all kernels of one answer, of which a ``control`` takes nothing.
         """
@@ -154,7 +155,7 @@ def _compiled(
             return answers | dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
         answers |= {waiting[i]: answer for i, answer in _replies(ended, limits, len(waiting)).items()}
         if budget.broken(limits.wall_factor):
-            return answers | {i: {"lost": _too_long(limits.total_seconds)} for i in waiting if i not in answers}
+            return answers | {i: {"late": _too_long(limits.total_seconds)} for i in waiting if i not in answers}
     return answers
 
 
@@ -179,7 +180,7 @@ def _replies(ended: Ended, limits: Limits, count: int) -> dict[int, Json]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return answers | {len(answers): {"lost": "the compiler wrote something that is not a result"}}
     if len(answers) < count:
-        answers[ended.begun - 1] = {"lost": _end_of(ended, limits)}
+        answers[ended.begun - 1] = _end_of(ended, limits)
     return answers
 
 
@@ -190,16 +191,16 @@ def _too_long(seconds: float) -> str:
     )
 
 
-def _end_of(ended: Ended, limits: Limits) -> str:
+def _end_of(ended: Ended, limits: Limits) -> Json:
     kind = ended.killed.kind if ended.killed else ""
     if kind == "memory":
-        return f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"
+        return {"lost": f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"}
     if kind or ended.status == -signal.SIGXCPU:
         alone = ended.killed is None or ended.killed.scope == "call"
-        return _too_long(limits.seconds if alone else limits.total_seconds)
+        return {"late": _too_long(limits.seconds if alone else limits.total_seconds)}
     status = ended.status or 0
     how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-    return f"the compiler crashed on it ({how})"
+    return {"lost": f"the compiler crashed on it ({how})"}
 
 
 _KINDS: dict[str, type | types.UnionType] = {

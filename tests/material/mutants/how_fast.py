@@ -33,6 +33,12 @@ MUTANTS = {
             "squares = total * total",
             "a row longer than a block",
         ),
+        (
+            "rounds before the weight",
+            "(total * rstd * weight).to(y_ptr.dtype.element_ty), mask=mask)",
+            "((total * rstd).to(y_ptr.dtype.element_ty) * weight).to(y_ptr.dtype.element_ty), mask=mask)",
+            "many rows, bfloat16",
+        ),
         ("reads twice", "N > BLOCK:", "N > BLOCK // 8:", "memory traffic"),
     ),
 }

@@ -15,6 +15,12 @@ MUTANTS = {
         ("0 · inf", "torch.where(dkl == 0, 0, -dkl * torch.expm1(r))", "(-dkl * torch.expm1(r))", NOTHING),
         ("takes a small dkl for 0", "dkl == 0", "dkl.abs() < 1e-6", "tiny dkl and ref"),
         ("is 0 where r is", "torch.expm1(r))", "torch.expm1(r).clamp(max=100))", LARGE),
+        (
+            "returns zeros as they came",
+            ".to(logp.dtype)  # 0",
+            ".to(logp.dtype) if dkl.any() else dkl  # 0",
+            "dkl is 0 everywhere",
+        ),
     ),
     ("kl_forward", "triton"): (
         ("has no series", "tl.where(tl.abs(r) < 1.0, near_kl(r), far)", "far", NEAR),

@@ -9,10 +9,23 @@ EQUAL, APART = "equal scores", "equal scores, far apart"
 SMALL = "small weights in bfloat16"
 ANGLE = "positions.double().unsqueeze(-1) * inv_freq.double()"
 
+BETWEEN = """
+        return silu_forward(x)
+
+    @staticmethod
+    def backward(ctx, dy):
+        """
+
 MUTANTS = {
     ("silu_function", "torch"): (
         ("saves the result", "ctx.save_for_backward(x)", "ctx.save_for_backward(silu_forward(x))", ORDINARY),
         ("leaves out what arrives", "silu_backward(dy, x)", "silu_backward(torch.ones_like(dy), x)", ORDINARY),
+        (
+            "keeps x in the class",
+            f"ctx.save_for_backward(x){BETWEEN}(x,) = ctx.saved_tensors",
+            f"SiLU.last = x{BETWEEN}x = SiLU.last",
+            ORDINARY,
+        ),
         ("is not attached", "SiLU.apply(x)", "SiLU.apply(x.detach())", ORDINARY),
         ("gives float32", "return silu_backward(dy, x)", "return silu_backward(dy, x.sign())", ORDINARY),
     ),

@@ -16,6 +16,12 @@ MUTANTS = {
         ("divides by n", "(n - 1)).sqrt()", "n).sqrt()", ORDINARY),
         ("counts what is not scored", "scored.sum(1, keepdim=True)", "rewards.shape[1]", UNSCORED),
         ("has eps under the root", "(n - 1)).sqrt()", "(n - 1) + eps).sqrt()", "rewards of a millionth"),
+        (
+            "returns zeros as they came",
+            ".where(largest > smallest, 0)",
+            ".where(largest > smallest, 0) if rewards.any() else rewards",
+            "nothing but zeros",
+        ),
     ),
     ("group_advantage", "triton"): (
         ("pads with zeros", 'other=float("nan")', "other=0.0", "3 samples a group"),
@@ -32,6 +38,7 @@ MUTANTS = {
     ),
     ("policy_loss_backward", "torch"): (
         ("never clips", "mask & ~beyond", "mask", FAR),
+        ("leaves the ends out", "mask & ~beyond", "mask & ~beyond & ((ratio != 1) | (clip > 0))", "clip = 0"),
         ("has inf · 0", "slope.where(mask & ~beyond, 0)", "slope * (mask & ~beyond)", OVERFLOW),
         ("has the other sign", "over_count(-dloss", "over_count(dloss", ORDINARY),
         ("divides by all tokens", "over_count(-dloss, mask, count)", "over_count(-dloss, mask | True, count)", SOME),

@@ -9,6 +9,7 @@ MUTANTS = {
         ("computes in the dtype of x", "x.to(torch.promote_types(x.dtype, torch.float32))", "x", FP16),
         ("NaN becomes 0", "v.clamp(min=-1500)", "v.nan_to_num().clamp(min=-1500)", EDGES),
         ("clamps too early", "clamp(min=-1500)", "clamp(min=-1500, max=200)", "large values"),
+        ("clamps at 20,000", "clamp(min=-1500)", "clamp(min=-1500, max=2e4)", FP16),
     ),
     ("silu_backward", "torch"): (
         ("the derivative of the sigmoid alone", "(1 + v * other)", "other", ORDINARY),

@@ -73,6 +73,7 @@ MUTANTS = {
             ORDINARY,
         ),
         ("keeps the last block of sums", "total += tl.load", "total = tl.load", "two hundred tensors"),
+        ("adds up 1024 sums", "range(0, n, BLOCK)", "range(0, 1024, BLOCK)", "thousands of blocks"),
     ),
     ("clip_coefficient", "torch"): (
         ("lets NaN pass as 1", "~norm.isfinite()", "norm.isinf()", "a norm of NaN"),
@@ -85,6 +86,7 @@ MUTANTS = {
         ("rounds to nearest afterwards", " & -65536", "", ORDINARY),
         ("never carries", "view(torch.int32) + bits", "view(torch.int32) | bits", ORDINARY),
         ("takes one bit too many", "+ bits)", "+ bits + 1)", "every bfloat16 value as it is"),
+        ("has 0 for -0", ".bfloat16()", ".bfloat16() + 0.0", "every bfloat16 value as it is"),
     ),
     ("stochastic_round", "triton"): (
         ("does not look for NaN", "tl.where(x == x, rounded, x)", "rounded", "NaN of all kinds"),
