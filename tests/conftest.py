@@ -22,6 +22,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background jo
 
 _seconds: collections.Counter[str] = collections.Counter()  # what each module took in this run
 
+# The modules that take longest in `make test-all` and in `make test`, for a checkout in which nothing has run yet.
+LONGEST = (
+    *("test_attack_notebooks", "test_notebooks", "test_attacks", "test_emulator_lockstep", "test_margins"),
+    *("test_emulator_grid_answers", "test_two_mistakes", "test_exercises", "test_emulator_random", "test_chaos"),
+    *("test_mutants", "test_compare", "test_kernels", "test_library_table", "test_points", "test_sandbox_processes"),
+)
+
 
 @pytest.fixture(scope="session")
 def made_course(tmp_path_factory):
@@ -72,7 +79,8 @@ def pytest_report_header(config) -> str:
 def pytest_collection_modifyitems(config, items):
     import torch
 
-    last = config.cache.get(_kept_as(config), {}) if hasattr(config, "cache") else {}
+    unknown = {name: len(LONGEST) - place for place, name in enumerate(LONGEST)}
+    last = (config.cache.get(_kept_as(config), {}) if hasattr(config, "cache") else {}) or unknown
     items.sort(key=lambda item: -last.get(item.path.stem, 0))  # a process that gets a long one last keeps all waiting
     for item in items:
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
