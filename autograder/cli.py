@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from .gpu.interpret import WITHOUT_TRITON
+from .gpu import ensure_runnable
 from .words import Exit, UsageError, visible
 
 # Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
@@ -31,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as missing:
         if missing.name != "triton":
             raise
-        print(f"graded-kernels: {WITHOUT_TRITON}", file=sys.stderr)
+        try:
+            ensure_runnable("triton")
+        except RuntimeError as reason:
+            print(f"graded-kernels: {reason}", file=sys.stderr)
         return Exit.USAGE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
@@ -58,7 +61,6 @@ def parser() -> argparse.ArgumentParser:
     from .classroom import command as classroom
     from .gpu.sanitize import command as sanitize
     from .judge import commands as judge
-    from .judge.verdicts import command as verdicts
     from .runner.sandbox.compile_jobs import compile_jobs
 
     about = "Check PyTorch and Triton answers to the exercises of the course."
@@ -72,7 +74,6 @@ def parser() -> argparse.ArgumentParser:
         entry.load()(commands)
 
     classroom.add_to(commands)
-    verdicts.add_to(commands)
 
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)

@@ -1,5 +1,7 @@
 """The norm of all gradients of a model. Cases: burn#5699, jax#39899, fairscale#263."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Generator, Tensor
 
@@ -7,7 +9,6 @@ from ...kernels.wild import gradient_norm as wild
 from ..judge import (
     Arguments,
     Case,
-    Change,
     CommonMistake,
     Exercise,
     Floors,
@@ -42,7 +43,7 @@ def signs(count: int) -> Values:
     return draw.integers(count, low=0, high=1).map(lambda bit: bit * 2 - 1)
 
 
-def one(value: float) -> Change:
+def one(value: float) -> Callable[[Generator, list[Tensor]], None]:
     """One number of the second gradient is ``value``."""
 
     def change(generator: Generator, grads: list[Tensor]) -> None:

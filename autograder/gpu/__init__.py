@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     from .compiler.extract import ADVICE, extract
     from .compiler.from_text import bound
     from .compiler.imported_kernels import imported_kernels
-    from .compiler.launches import plain_launches
     from .compiler.surroundings import Surroundings
     from .cuda import shimmed
     from .cuda.lazy_dynamo import lazily
     from .cuda.placement import place
-    from .emulator import CANNOT_SHOW, LANE_VALUES, Emulator, EmulatorError, Finding, Replay, advice
+    from .emulator import CANNOT_SHOW, LANE_VALUES, Emulator, EmulatorError, Finding, Replay
     from .emulator.findings import Place
     from .emulator.fresh_memory import FreshMemory
     from .interpret import ensure_runnable, mode

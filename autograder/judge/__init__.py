@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
-    from .records.inputs import Arguments, Change, Values, also, case, draw
+    from .records.inputs import Arguments, Values, also, case, draw
     from .records.record import (
         Case,
         CommonMistake,
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         Large,
         Output,
         RecordError,
-        Subject,
         Tolerance,
         WildBug,
         Witness,

@@ -11,20 +11,18 @@ import torch
 from ..gpu import Finding
 from ..runner import Args, Examined, Outcome, Tree, Trouble
 from ..words import Quality
-from . import masked_lanes
 from .closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
 from .determinism import unsteady
 from .error_curve import curve_of
-from .fault import Fault
+from .fault import FILLED, Fault, of_lanes
 from .fingerprint import Evidence, wild_outputs
-from .form import Form, as_asked
-from .in_place import as_given, between_elements, relisted
+from .form import Form, as_asked, as_given, between_elements, relisted
 from .records.record import WildBug
 from .relation import relation
+from .results.aim import Flaw
 from .results.case_result import CaseResult, Failure, Status
 from .results.causes import ROUNDING, VALUES
 from .results.distance import used
-from .results.flaw import Flaw
 from .trial import Trial, describe
 from .ulp import HALVES
 from .up_to import but_for_its_graph, up_to
@@ -83,7 +81,7 @@ def judge_case(trial: Trial) -> Judged:
 
 def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
-    fault = masked_lanes.fault(hints, f"{masked_lanes.FILLED}, the result is right.", Quality.PORTABLE)
+    fault = of_lanes(hints, f"{FILLED}, the result is right.", Quality.PORTABLE)
     failing = replace(judged.result, status="fail", message=fault.message, details="", hint="")
     failing = replace(failing, kind=fault.kind, code=fault.code, place=fault.place, flaw=Flaw.CONDUCT, near=1.0)
     return replace(judged, result=failing, trouble=None, outputs=None)

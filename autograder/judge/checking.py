@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..runner import answer_of
+from ..runner import runner_of
 from ..words import Quality
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def check(
     itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for
     success.
     """
-    from ..runner import InProcess, Trouble, Unloadable, few_lines, interrupted
+    from ..runner import for_a_reader
     from ..words import Progress
     from .device_and_emulator import combined, emulated
     from .judge import judge
@@ -60,19 +60,12 @@ def check(
 
     record = find(exercise)
     settings = Settings(choose_backend(record, backend, function), seed, compiler, targets, require, conventions)
-    judged, backend = partial(judge, record, settings=settings), settings.backend
-    try:
-        with Progress(record.name) as progress, few_lines():
-            try:
-                function = answer_of(function, record.name, backend)
-            except ValueError as error:
-                found = judged(Unloadable(Trouble("unloadable", str(error))))
-            else:
-                found = judged(InProcess(function, record.contract, backend), at=progress.at)
-                if found.environment["mode"] == "device" and backend == "triton":
-                    found = combined(found, emulated(function, record, partial(judged, at=progress.at)))
-    except KeyboardInterrupt as error:  # hundreds of frames, of which the learner can use one
-        raise interrupted(record.name, error).with_traceback(None) from None
+    judged = partial(judge, record, settings=settings)
+    with for_a_reader(record.name), Progress(record.name) as progress:
+        runner = runner_of(function, record.contract, settings.backend)
+        found = judged(runner, at=progress.at)
+        if twin := runner.facts.in_emulator:
+            found = combined(found, emulated(twin, partial(judged, at=progress.at)))
     report = Report.of(_with_hints_later(found, hints_after))
     if not report.passed and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(report))

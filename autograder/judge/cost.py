@@ -14,16 +14,15 @@ from typing import Any
 
 import torch
 
-from ..gpu import KernelLaunch, Target, advice
+from ..gpu import KernelLaunch, Target
 from ..runner import Args, Call, Runner, Tree
 from ..words import Quality
 from .case_verdict import Judged
 from .closeness import Expected, expect, unlike
 from .determinism import fault_in
 from .records.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large
-from .results.aim import Aim
+from .results.aim import Aim, Flaw
 from .results.case_result import CaseResult, Status
-from .results.flaw import Flaw
 from .trial import describe, unforeseeable
 from .ulp import ulp_size
 
@@ -190,7 +189,7 @@ def judge_compile(
     if report["status"] == "not-run":
         return report, [CaseResult(COMPILE, "not-run", False, report["reason"], "", kind=Quality.PORTABLE)]
     wrong = next((row for row in report["targets"] if row["status"] == "fail"), None)
-    hint = (advice.on(wrong["message"], wrong["line_text"]) or _ACCEPTED) if wrong else ""
+    hint = (wrong["advice"] or _ACCEPTED) if wrong else ""
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
     rows = [row for row in report["targets"] if row["status"] == "fail"]
     aims = {one.result.aim for one in judged if one.outcome and any(map(_is_among(rows), one.outcome.launches))}

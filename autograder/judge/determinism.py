@@ -8,9 +8,8 @@ import torch
 
 from ..runner import Args, Decoy, Examined, Outcome, Tree, Trouble
 from ..words import Quality
-from . import masked_lanes
 from .closeness import Comparison, Expected, compare, compare_all, expect, near
-from .fault import Fault
+from .fault import FILLED, FURTHER, Fault, of_lanes
 from .form import as_asked
 from .trial import Trial
 
@@ -53,13 +52,13 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
             return Fault("The same input, given twice, gives different bits.", "other-bits")
         if wrong(again):
             if with_zeros := refilled(0.0):
-                return masked_lanes.fault(first.hints, f"{masked_lanes.FILLED}, {with_zeros}.", Quality.CORRECT)
+                return of_lanes(first.hints, f"{FILLED}, {with_zeros}.", Quality.CORRECT)
             order = "The result depends on the order in which the programs of the grid run. A GPU promises no order."
             return Fault(order, "order", kind=Quality.PORTABLE)
-    for name, value in masked_lanes.FURTHER.items():
+    for name, value in FURTHER.items():
         if effect := refilled(value):
-            ending = f"{masked_lanes.FILLED}, the result is right; with {name} in them {effect}."
-            return masked_lanes.fault(first.hints, ending, Quality.PORTABLE)
+            ending = f"{FILLED}, the result is right; with {name} in them {effect}."
+            return of_lanes(first.hints, ending, Quality.PORTABLE)
     return None
 
 

@@ -6,10 +6,9 @@ function compiles its kernels, so the emulator runs in a worker, on the text of 
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from contextlib import AbstractContextManager
 
-from ..runner import Extracted, Runner, SandboxError
-from .records.record import Exercise, Witness
+from ..runner import Runner, SandboxError
 from .results.case_result import CaseResult
 from .results.data import ReportData
 
@@ -17,11 +16,11 @@ EMULATED = "in the emulator"
 
 
 def emulated(
-    function: Callable[..., Any], record: Exercise | Witness, judge: Callable[[Runner], ReportData]
+    twin: Callable[[], AbstractContextManager[Runner]], judge: Callable[[Runner], ReportData]
 ) -> ReportData | str:
-    """The emulator's report on a function of this process, or a sentence on why there is none."""
+    """The emulator's report, or a sentence on why there is none. twin: `runner.Facts.in_emulator`."""
     try:
-        with Extracted(function, record.contract) as runner:
+        with twin() as runner:
             return judge(runner)
     except (SandboxError, OSError) as reason:
         return str(reason)

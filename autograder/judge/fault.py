@@ -1,10 +1,19 @@
-"""What is wrong with a result whose values are right."""
+"""What is wrong with a result whose values are right.
 
+One depends on what masked-off lanes of a load without ``other`` hold, which Triton leaves open: a first call has NaN in
+them, and a second 0, as today's NVIDIA backends fill them; then come the others of `LANE_VALUES`.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..gpu import Finding
+from ..gpu import LANE_VALUES, Finding
 from ..runner import Trouble
 from ..words import Quality
+from .results.sentences import sentence
+
+FURTHER = {name: value for name, value in LANE_VALUES.items() if value and value == value}  # neither 0 nor NaN
+FILLED = "With 0 in these lanes, as today's NVIDIA backends fill them"
 
 
 @dataclass(frozen=True)
@@ -26,3 +35,15 @@ class Fault:
     def of(cls, finding: Finding) -> "Fault":
         """What the emulator found."""
         return cls(finding.message, finding.kind, finding.place)
+
+
+def of_lanes(hints: Iterable[Finding], ending: str, kind: Quality) -> Fault:
+    """The fault of a result that relies on these lanes. hints: of the call. ending: how that was seen. kind:
+    `Quality.CORRECT` where no backend gives the right values.
+    """
+    suspects = [hint for hint in hints if hint.kind == "masked-load"]
+    message = suspects[0].message if suspects else "A load has a mask and no `other`."
+    more = "".join(f" Look at this one, too: {sentence(hint.kind, hint.place)}" for hint in suspects[1:3])
+    place = suspects[0].place if suspects else ""
+    near = 0.0 if kind is Quality.CORRECT else 1.0
+    return Fault(f"{message}{more} {ending}", "lanes", place, kind, near=near)

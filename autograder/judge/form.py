@@ -1,13 +1,15 @@
-"""The form of a result: its dtype, its shape, which output is which. Values are judged as if it were right."""
+"""The form of a result: its dtype, its shape, which output is which; values are judged as if it were right. And
+where it lies: what goes wrong with one that an answer writes into an argument, and with a list that it is given.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from itertools import permutations
 
 import torch
 
-from ..runner import Args
-from .closeness import Expected, near, unlike
+from ..runner import Args, Outcome, Tree
+from .closeness import Comparison, Expected, near, unlike
 
 _MOST = 4  # outputs, of which any may stand in the place of any other
 _NUMBERS = (torch.float64, torch.int64)  # the dtypes that a Python number gets
@@ -71,3 +73,27 @@ def _forms(expected: Expected, outputs: Args) -> Iterator[Form]:
             if message := unlike(name, actual, value.shape, actual.dtype if code == "shape" else dtype):
                 number = not actual.dim() and actual.dtype in _NUMBERS
                 yield Form(code, name, f"{message} Return a tensor, not a Python number." if number else message)
+
+
+def between_elements(written: Container[str], outcome: Outcome) -> str:
+    """A sentence on what was written between the elements of a tensor; "" where nothing was. written: the names of
+    those whose elements are results.
+    """
+    name = next((name for name in outcome.mutated if name in written), "")
+    return name and f"The answer wrote between the elements of {name}: every dimension has a stride of its own."
+
+
+def relisted(outcome: Outcome) -> str:
+    """A sentence on a list that does not hold the tensors that came in; "" where there is none."""
+    if not outcome.relisted:
+        return ""
+    took = f"The answer took tensors out of the list {outcome.relisted[0]}, or put others in"
+    return f"{took}: leave it as it was given."
+
+
+def as_given(given: torch.Tensor, output: torch.Tensor, comparison: Comparison) -> str:
+    """A sentence on the wrong elements of a parameter where they are what came in, bit for bit; "" where not."""
+    wrong = comparison.wrong
+    if wrong is None or not Tree((output[wrong],)).same_bits((given[wrong],)):
+        return ""
+    return "They are as they came in: write to every element of the tensor that is given, not to a copy of it."

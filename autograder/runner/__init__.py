@@ -6,20 +6,18 @@ from ..words import lazy_face
 
 if TYPE_CHECKING:
     from .call.answer import Answer, Cell, imports_course
-    from .call.answer_cell import answer_of
+    from .call.answer_cell import runner_of
     from .call.callee import Callee, CompareError
     from .call.contract import Contract, Form
     from .call.elements import dtype_name
-    from .call.error_line import interrupted
-    from .call.examination import Call, Examined, Runner, Unloadable
+    from .call.examination import Call, Examined, Runner
     from .call.huge_strides import far_apart
     from .call.outcome import Decoy, Outcome, Trouble
-    from .call.printing import few_lines
+    from .call.printing import for_a_reader
     from .call.runner import InProcess
     from .call.tree import Args, Tree
     from .doctor.doctor import close_to_others
     from .sandbox import Budget, Isolated, Limits, SandboxError, Worker, probe
-    from .sandbox.extracted import Extracted
     from .sandbox.line_server import LineServer
     from .sandbox.paths import Offers
     from .sandbox.proof import Proof

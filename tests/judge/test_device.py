@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import types
+from functools import partial
 
 import pytest
 import torch
@@ -24,7 +25,7 @@ from graded_kernels.autograder.runner.call.given import unchanged
 from graded_kernels.autograder.runner.call.machine import Machine
 from graded_kernels.autograder.runner.call.peak_memory import Peak
 from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.sandbox.extracted import answer_of, needed
+from graded_kernels.autograder.runner.sandbox.extracted import Extracted, answer_of, needed
 from graded_kernels.solutions.silu import silu_forward
 
 
@@ -136,15 +137,25 @@ def test_the_emulators_cases_stand_beside_the_devices():
     assert (alone.cases[-1].status, alone.cases[-1].message) == ("not-run", "there is no worker")
 
 
+def test_what_runs_on_a_device_has_a_twin_in_the_emulator(monkeypatch):
+    contract = EXERCISES["silu_forward"].contract
+
+    def twin(backend):
+        return InProcess(silu_in_triton, contract, backend).facts.in_emulator
+
+    assert (twin("triton"), twin("torch")) == (None, None)
+    monkeypatch.setattr(runner, "mode", lambda: "device")
+    assert (twin("triton") is not None, twin("torch")) == (True, None)
+
+
 @pytest.mark.exhaustive
 def test_the_emulator_runs_in_a_worker_on_the_functions_text(tmp_path):
     path = tmp_path / "mine.py"
     whole = answer("silu_forward", "triton")
     path.write_text("\n\n".join(cell.source for cell in whole.cells))
     module, record = module_of(path), EXERCISES["silu_forward"]
-    report = emulated(
-        module.silu_forward, record, lambda runner: judge(record, runner, Settings("triton", compiler=False))
-    )
+    twin = partial(Extracted, module.silu_forward, record.contract)
+    report = emulated(twin, lambda runner: judge(record, runner, Settings("triton", compiler=False)))
     if isinstance(report, str) and "isolat" in report:
         pytest.skip(f"not run: {report}")
     assert not isinstance(report, str), report
@@ -173,7 +184,8 @@ def test_a_function_of_a_file_of_tests_is_taken_out_of_it():
 def test_a_function_whose_text_is_refused_keeps_the_devices_points(tmp_path):
     (tmp_path / "ours.py").write_text("def silu_forward(x):\n    import graded_kernels.kernels\n    return x\n")
     module = module_of(tmp_path / "ours.py")
-    report = emulated(module.silu_forward, EXERCISES["silu_forward"], lambda runner: pytest.fail("it was called"))
+    twin = partial(Extracted, module.silu_forward, EXERCISES["silu_forward"].contract)
+    report = emulated(twin, lambda runner: pytest.fail("it was called"))
     assert isinstance(report, str)
     assert "imports graded_kernels" in report
     assert combined(device_report(True), report).passed
@@ -184,9 +196,8 @@ def test_a_function_that_does_not_load_alone_keeps_the_devices_points(tmp_path, 
     monkeypatch.setitem(sys.modules, "neighbour", types.SimpleNamespace(factor=2))
     (tmp_path / "mine.py").write_text("from neighbour import factor\ndef silu_forward(x): return factor * x\n")
     module, record = module_of(tmp_path / "mine.py"), EXERCISES["silu_forward"]
-    report = emulated(
-        module.silu_forward, record, lambda runner: judge(record, runner, Settings("triton", compiler=False))
-    )
+    twin = partial(Extracted, module.silu_forward, record.contract)
+    report = emulated(twin, lambda runner: judge(record, runner, Settings("triton", compiler=False)))
     if isinstance(report, str) and "isolat" in report:
         pytest.skip(f"not run: {report}")
     assert isinstance(report, str)

@@ -21,6 +21,7 @@ from graded_kernels.autograder.runner.call.device import Device
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox import Isolated, probe
+from graded_kernels.autograder.runner.sandbox.extracted import Extracted
 from sgd_record import TORCH, TRITON, drawn, every_second, sgd_step
 from sgd_record import __file__ as RECORD
 
@@ -428,7 +429,8 @@ def test_the_same_cases_in_the_emulator(tmp_path, monkeypatch):
     (tmp_path / "step_of_mine.py").write_text(TRITON)
     monkeypatch.syspath_prepend(tmp_path)
     function = importlib.import_module("step_of_mine").sgd_step
-    report = emulated(function, sgd_step, partial(judge, sgd_step, settings=Settings("triton", compiler=False)))
+    twin = partial(Extracted, function, sgd_step.contract)
+    report = emulated(twin, partial(judge, sgd_step, settings=Settings("triton", compiler=False)))
     assert report.score == 1, str(report)
 
 

@@ -23,11 +23,11 @@ from house import (
     upward,
 )
 
-MOST = {"gpu": 28, "runner": 34, "judge": 30, "classroom": 0, "words": 11}  # names that others import from each
+MOST = {"gpu": 26, "runner": 31, "judge": 27, "classroom": 0, "words": 11}  # names that others import from each
 BEHIND = {  # modules that stand behind one, as far as the faces of other products
-    "judge.case_verdict": 27,
-    "judge.verdicts.make": 52,
-    "judge.side_by_side.comparison": 66,
+    "judge.case_verdict": 23,
+    "judge.verdicts.make": 48,
+    "judge.side_by_side.comparison": 62,
     "runner.sandbox.proof": 13,
     "gpu.sanitize.sanitizer": 15,
     "classroom.nbgrader.grade_cells": 15,

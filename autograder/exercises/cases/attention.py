@@ -4,12 +4,13 @@ A case is q (B, H, M, D), k and v (B, H, N, D), key_lengths, causal and scale. W
 upstream gradient, o and lse as forward saved them) its record adds.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from ...judge import Arguments, Case, Change, Large, Values, also, case, draw
+from ...judge import Arguments, Case, Large, Values, also, case, draw
 from .wording import AGAIN, BEYOND, KEEP_NOTHING, STEP_BY_STEP
 
 FAMILY = "attention"
@@ -50,7 +51,7 @@ def otherwise(v: Tensor) -> Tensor:
 ONE_HEAD = draw.same.view(lambda k: k[:, :1].expand_as(k))  # of keys or values, expanded over the heads of q
 
 
-def garbage(*lengths: int) -> Change:
+def garbage(*lengths: int) -> Callable[[Tensor, Tensor], None]:
     """Padding that holds what was in memory: NaN in the keys, infinity in the values."""
 
     def change(k: Tensor, v: Tensor) -> None:
@@ -60,7 +61,7 @@ def garbage(*lengths: int) -> Change:
     return change
 
 
-def around(score: float, spread: float) -> Change:
+def around(score: float, spread: float) -> Callable[[Tensor, Tensor], None]:
     """Scores near ``score``, with scale 1: the first feature carries the constant, the others a normal ``spread``. That
     of the last key is larger by a spread, so that the largest score of some queries comes last.
     """
@@ -75,7 +76,7 @@ def around(score: float, spread: float) -> Change:
     return change
 
 
-def up_to(score: float) -> Change:
+def up_to(score: float) -> Callable[[Tensor, Tensor], None]:
     """Scores of both signs, the largest about ``score``, with scale 1."""
 
     def change(q: Tensor, k: Tensor) -> None:

@@ -5,12 +5,12 @@ exact zeros.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from ...judge import HALVES, Case, Subject, Values, draw
+from ...judge import HALVES, Case, Values, draw
 from ...runner import Args, dtype_name
 from .signature import MakeArguments, as_they_are
 from .wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
@@ -124,81 +124,105 @@ def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
     return tuple(one if p == swept else one * 1e-8 for p, one in zip(parameters, drawn, strict=True))
 
 
-VALUES: tuple[tuple[str, Subject, Batch, str], ...] = (
-    ("ordinary values", "plain", shaped(1000), "Begin here: 1000 random float32 values. " + STEP_BY_STEP),
-    (AGAIN, "again", shaped(1000), KEEP_NOTHING),
-    (
-        "exact zeros",
-        "range",
-        listed(0.0, -0.0, 1.0, 0.0, -1.0, 0.0, 0.0),
-        "Some elements are 0 or -0, the others ±1. Work out by hand what each step of your formula gives at 0.",
-    ),
-    (
-        "tiny values",
-        "range",
-        listed(*TINY),
-        "Numbers down to 1e-45. None of them is 0 but the first two, and no added constant is small against them.",
-    ),
-    (
-        "large values",
-        "range",
-        listed(*LARGE),
-        "Numbers up to 1e4. Does an exponential overflow (e^x does from 88.7 on)? Is a 1 lost in a large number?",
-    ),
-)
+Make = Callable[..., Case]  # of a name, a batch, a hint, and fields of the case
+
+
+def values(case: Make) -> tuple[Case, ...]:
+    """Which numbers: ordinary ones, zeros, small and large."""
+    return (
+        case(
+            "ordinary values", shaped(1000), "Begin here: 1000 random float32 values. " + STEP_BY_STEP, subject="plain"
+        ),
+        case(AGAIN, shaped(1000), KEEP_NOTHING, subject="again"),
+        case(
+            "exact zeros",
+            listed(0.0, -0.0, 1.0, 0.0, -1.0, 0.0, 0.0),
+            "Some elements are 0 or -0, the others ±1. Work out by hand what each step of your formula gives at 0.",
+            subject="range",
+        ),
+        case(
+            "tiny values",
+            listed(*TINY),
+            "Numbers down to 1e-45. None of them is 0 but the first two, and no added constant is small against them.",
+            subject="range",
+        ),
+        case(
+            "large values",
+            listed(*LARGE),
+            "Numbers up to 1e4. Does an exponential overflow (e^x does from 88.7 on)? Is a 1 lost in a large number?",
+            subject="range",
+        ),
+    )
+
+
 EMPTY = "An empty tensor: return an empty tensor, and launch no program."
-LAYOUTS: tuple[tuple[str, Subject, Batch, str], ...] = (
-    ("one element", "single", alone(1), "One element: in a kernel, one lane of a block; the others are masked off."),
-    ("no dimensions", "single", alone(), "x.shape may be (): count elements with numel()."),
-    ("no elements", "empty", shaped(0), f"{EMPTY} x.shape is (0,)."),
-    (
-        "odd shape, several blocks",
-        "sizes",
-        shaped(5, 29, 113),
-        "16,385 elements in three dimensions: in a kernel several blocks, the last of them with one element.",
-    ),
-    ("no rows", "empty", shaped(0, 3), f"{EMPTY} x.shape is (0, 3)."),
-    ("no columns", "empty", shaped(3, 0), f"{EMPTY} x.shape is (3, 0)."),
-    (
-        "transposed",
-        "layout",
-        shaped(113, 145, layout=draw.same.transposed()),
-        "16,385 elements, several blocks, and transposed: a row is not contiguous.",
-    ),
-    (
-        "every second column",
-        "layout",
-        shaped(11, 101, dtype=torch.float16, layout=draw.same.every_second()),
-        "float16, at a stride of 2: compute in float32, and read each element where its strides say it is.",
-    ),
-    (
-        "rows with gaps",
-        "layout",
-        shaped(9, 127, layout=draw.same.with_gaps()),
-        "Rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
-    ),
-    (BEYOND, "layout", shaped(3, 70, dtype=torch.float16, layout=draw.same.far_apart()), BEYOND_HINT),
-)
-FIRST: tuple[tuple[str, Subject, Values, str], ...] = (
-    (
-        "{} of stride 0",
-        "layout",
-        draw.same.one_number(),
-        "What .sum() hands back: one number for the whole shape. {}.stride() is (0, 0).",
-    ),
-    (
-        "{} transposed",
-        "layout",
-        draw.same.transposed(),
-        "{} is transposed, and nothing else is: each tensor has strides of its own.",
-    ),
-    (
-        "{} with gaps",
-        "layout",
-        draw.same.with_gaps(),
-        "The rows of {} are 86 apart, those of nothing else: each tensor has its own strides.",
-    ),
-)
+
+
+def layouts(case: Make) -> tuple[Case, ...]:
+    """Which shapes, and how the tensors lie in memory."""
+    return (
+        case(
+            "one element",
+            alone(1),
+            "One element: in a kernel, one lane of a block; the others are masked off.",
+            subject="single",
+        ),
+        case("no dimensions", alone(), "x.shape may be (): count elements with numel().", subject="single"),
+        case("no elements", shaped(0), f"{EMPTY} x.shape is (0,).", subject="empty"),
+        case(
+            "odd shape, several blocks",
+            shaped(5, 29, 113),
+            "16,385 elements in three dimensions: in a kernel several blocks, the last of them with one element.",
+            subject="sizes",
+        ),
+        case("no rows", shaped(0, 3), f"{EMPTY} x.shape is (0, 3).", subject="empty"),
+        case("no columns", shaped(3, 0), f"{EMPTY} x.shape is (3, 0).", subject="empty"),
+        case(
+            "transposed",
+            shaped(113, 145, layout=draw.same.transposed()),
+            "16,385 elements, several blocks, and transposed: a row is not contiguous.",
+            subject="layout",
+        ),
+        case(
+            "every second column",
+            shaped(11, 101, dtype=torch.float16, layout=draw.same.every_second()),
+            "float16, at a stride of 2: compute in float32, and read each element where its strides say it is.",
+            subject="layout",
+        ),
+        case(
+            "rows with gaps",
+            shaped(9, 127, layout=draw.same.with_gaps()),
+            "Rows of 127, 160 apart in memory: the next row does not begin where this one ends.",
+            subject="layout",
+        ),
+        case(BEYOND, shaped(3, 70, dtype=torch.float16, layout=draw.same.far_apart()), BEYOND_HINT, subject="layout"),
+    )
+
+
+def first_alone(case: Make, first: str) -> tuple[Case, ...]:
+    """The first parameter lies otherwise than the others."""
+    return (
+        case(
+            f"{first} of stride 0",
+            first_as(draw.same.one_number()),
+            f"What .sum() hands back: one number for the whole shape. {first}.stride() is (0, 0).",
+            subject="layout",
+        ),
+        case(
+            f"{first} transposed",
+            first_as(draw.same.transposed()),
+            f"{first} is transposed, and nothing else is: each tensor has strides of its own.",
+            subject="layout",
+        ),
+        case(
+            f"{first} with gaps",
+            first_as(draw.same.with_gaps()),
+            f"The rows of {first} are 86 apart, those of nothing else: each tensor has its own strides.",
+            subject="layout",
+        ),
+    )
+
+
 NOT_FINITE = listed(float("inf"), -float("inf"), float("nan"), 1.0, -1.0)
 
 
@@ -214,44 +238,34 @@ def elementwise(
     ``lambda generator, x: (x, 30.0)``.
     """
 
-    def case(name: str, subject: Subject, batch: Batch, hint: str) -> Case:
+    def case(name: str, batch: Batch, hint: str, **more: Any) -> Case:
         def inputs(generator: Generator) -> Args:
             return arguments(generator, *batch(generator, parameters, swept))
 
-        return Case(name, inputs, hint, family=ELEMENTWISE, subject=subject)
+        return Case(name, inputs, hint, family=ELEMENTWISE, **more)
 
     def every(dtype: torch.dtype) -> Case:
         about = f"All values of {dtype_name(dtype)}, NaN and infinity among them; the one shown is the worst."
         hint = f"{about} If that is a number: was every step computed in float32, and rounded once at the end?"
-        values = along(draw.every_value(dtype))
-        whole = case(f"every {dtype_name(dtype)} value", "half precision", values, hint)
-        return replace(whole, within=WORKING_RANGE, swept=swept)
+        name, sweep = f"every {dtype_name(dtype)} value", along(draw.every_value(dtype))
+        return case(name, sweep, hint, subject="half precision", within=WORKING_RANGE, swept=swept)
 
-    first = parameters[0]
     others = " and ".join(p for p in parameters if p != swept)
     small = (
         f"{others} of about 1e-8, as gradients are late in training: what comes out is as small, with as many digits. "
         "Is anything compared with a constant?"
     )
     infinite = "NaN in gives NaN out; at an infinity the limit, or PyTorch's own answer."
-    whole = case(
-        "distinction: the whole range",
-        "range",
-        along(draw.by(spread)),
-        "Every exponent of float32, up to 3e38.",
-    )
-    ends = along(draw.by(lambda: tail()))
-    last = case("distinction: the tail", "range", ends, "So small that PyTorch has no correct digit left.")
+    whole, ends = along(draw.by(spread)), along(draw.by(lambda: tail()))
+    far, last = "Every exponent of float32, up to 3e38.", "So small that PyTorch has no correct digit left."
+    extra: dict[str, Any] = {"subject": "range", "bonus": True, "swept": swept}
     return (
-        *(case(*row) for row in VALUES),
+        *values(case),
         *(every(dtype) for dtype in HALVES),
-        *(case(*row) for row in LAYOUTS),
-        *(
-            case(name.format(first), about, first_as(layout), hint.format(first))
-            for name, about, layout, hint in FIRST
-            if others
-        ),
-        *([case(f"tiny {others}", "range", tiny, small)] if others else []),
-        replace(case("infinity and NaN", "NaN and infinity", NOT_FINITE, infinite), convention="infinity"),
-        *(replace(one, bonus=True, swept=swept) for one in (whole, last)),
+        *layouts(case),
+        *(first_alone(case, parameters[0]) if others else ()),
+        *([case(f"tiny {others}", tiny, small, subject="range")] if others else []),
+        case("infinity and NaN", NOT_FINITE, infinite, subject="NaN and infinity", convention="infinity"),
+        case("distinction: the whole range", whole, far, **extra),
+        case("distinction: the tail", ends, last, **extra),
     )

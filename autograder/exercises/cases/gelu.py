@@ -8,14 +8,18 @@ from torch import Generator, Tensor
 
 from ...judge import Aim, Case
 from ...runner import Args
-from .elementwise import ELEMENTWISE, VALUES, elementwise
+from .elementwise import ELEMENTWISE, elementwise
 from .signature import MakeArguments, as_they_are
+from .wording import AGAIN
 
 # Where the forms differ most, where 1 + erf and 1 + tanh run out of digits, where e^2u overflows, and where x³ does.
 TURNS = (-41.0, -13.2, -10.0, -6.0, -5.5, -5.0, -3.0, -2.699, -1.0, -0.7518, 0.7518, 1.0, 2.699, 5.5, 10.0, 13.0, 41.0)
 TURNING = "turning points"
 # What tells one form from the other: how it treats dtypes, layouts and edges does not.
-TOLD_BY = {TURNING, "one element", "no dimensions", "odd shape, several blocks", *(name for name, *_ in VALUES)}
+TOLD_BY = {
+    *(TURNING, "ordinary values", AGAIN, "exact zeros", "tiny values", "large values"),
+    *("one element", "no dimensions", "odd shape, several blocks"),
+}
 
 
 def in_both_forms(parameters: tuple[str, ...], tail: Callable[[str], Tensor]) -> tuple[Case, ...]:

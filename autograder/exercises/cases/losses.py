@@ -3,12 +3,13 @@
 A case is a matrix of logits (M, V), labels (M,) and an ignore_index. What else the function takes its record adds.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
 from torch import Generator, Tensor
 
-from ...judge import HALVES, Arguments, Case, Change, Values, case, draw
+from ...judge import HALVES, Arguments, Case, Values, case, draw
 from ...runner import dtype_name
 from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
 from .signature import MakeArguments, as_they_are
@@ -58,7 +59,7 @@ def largest(logits: Tensor, labels: Tensor) -> None:
     labels[2] = logits[2].argmax()
 
 
-def at_labels(*of_rows: float) -> Change:
+def at_labels(*of_rows: float) -> Callable[[Tensor, Tensor], None]:
     """The logit of each row's label."""
 
     def change(logits: Tensor, labels: Tensor) -> None:

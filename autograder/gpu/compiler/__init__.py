@@ -26,6 +26,7 @@ everything the others do is among it (`forms`).
         aligned                   whether every pointer and integer argument is divisible by 16, as wide loads need
         status                    "pass", "fail" or "not-run"
         message, line, line_text  the compiler's words, and the line they are about, counted from 1 in its file or cell
+        advice    what to do about a common mistake, or ""
         registers                 32-bit registers a thread (vector registers on gfx942)
         scalar_registers          gfx942 only, else None
         spills                    bytes a thread stores to memory because registers ran out; 0 is what one wants

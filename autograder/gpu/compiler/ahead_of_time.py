@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from ..emulator import advice
 from . import cache
 from .bindings import Refused
 from .extract import Extract, extract, source_lines
@@ -283,6 +284,7 @@ def _row(job: _Job) -> Json:
     lines = source_lines(launch.source)
     row["line_text"] = lines[row["line"] - 1].strip() if row["line"] else ""
     row["line"] = row["line"] and _in_its_text(lines, row["line"])
+    row["advice"] = advice.on(row["message"], row["line_text"]) if job.status == "fail" else ""
     return row | {name: result[name] for name in (*NUMBERS, "seconds")} | {"cached": job.cached}
 
 

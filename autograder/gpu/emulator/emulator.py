@@ -5,7 +5,7 @@ import math
 import weakref
 from collections.abc import Callable, Container, Iterator
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -25,6 +25,9 @@ from .patches import Patches
 from .rewrite import early_returns
 from .shadow import Shadow
 from .tolerant import Tolerant
+
+if TYPE_CHECKING:
+    from ..compiler import KernelLaunch
 
 _active: "Emulator | None" = None
 
@@ -128,6 +131,12 @@ class Emulator:
     def launches(self) -> tuple[Launch, ...]:
         """The launches of the block, in order."""
         return tuple(self._launches)
+
+    def described(self) -> tuple["KernelLaunch | str", ...]:
+        """The distinct launches as data that can leave the process (`compiler.launches`)."""
+        from ..compiler.launches import plain_launches
+
+        return plain_launches(self._launches)
 
     @property
     def traffic(self) -> dict[str, dict[str, int]]:

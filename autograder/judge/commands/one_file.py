@@ -140,17 +140,10 @@ def report_on(wanted: Wanted, limits: "Limits", worker: "Worker | None") -> "Rep
 
 
 def report_on_here(wanted: Wanted) -> "Report":
-    """The report on an answer that is called in this process, where its code may end the process."""
-    from ...runner import Trouble, Unloadable
+    """The report on an answer that is called in this process."""
     from ..checking import check_answer
-    from ..judge import judge
-    from ..report.report import Report
 
-    try:
-        return check_answer(wanted.answer, wanted.settings, record=wanted.record)
-    except SystemExit as end:
-        said = f"The code ended the process with exit({end.code}). Remove that: the check has to go on."
-        return Report.of(judge(wanted.record, Unloadable(Trouble("unloadable", said)), wanted.settings))
+    return check_answer(wanted.answer, wanted.settings, record=wanted.record)
 
 
 def keep_stdout() -> TextIO:

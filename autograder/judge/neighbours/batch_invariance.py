@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...gpu import shimmed
-from ...runner import Callee, CompareError, few_lines
+from ...runner import Callee, CompareError, for_a_reader
 from ...words import Progress, UsageError
 from ..commands.named_function import found, named
 from ..side_by_side.example import USUAL, example_of
@@ -42,7 +42,7 @@ def neighbours(
     """
     gpu = simulated if simulated is not None else isinstance(function, str) and not torch.cuda.is_available()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(few_lines())
+        stack.enter_context(for_a_reader("function"))
         if gpu:
             stack.enter_context(shimmed(_refuse))
         try:

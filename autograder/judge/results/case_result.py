@@ -7,8 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ...words import Quality
-from .aim import Aim
-from .flaw import Flaw
+from .aim import Aim, Flaw
 
 Status = Literal["pass", "fail", "error", "not-run"]
 

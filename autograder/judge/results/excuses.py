@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from .aim import Aim
-from .flaw import Flaw
+from .aim import Aim, Flaw
 
 UP_TO = 40.0  # points that are left at most
 OUTPUTS = 0.8  # of the share of the outputs, or of the functions that a word tells apart, that are right everywhere

@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from .aim import Aim
+from .aim import Aim, Flaw
 from .excuses import OUTPUTS, VALUES, Excuse, excuses
-from .flaw import Flaw
 
 FORMS: Mapping[str, float] = {  # points of 100
     "returned": 10,

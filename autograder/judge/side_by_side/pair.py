@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import torch
 
 from ...gpu import shimmed
-from ...runner import Callee, Limits, Worker, few_lines
+from ...runner import Callee, Limits, Worker, for_a_reader
 from ..records.record import Exercise
 from ..records.table import EXERCISES
 from ..settings import Settings
@@ -55,7 +55,7 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
     if gpu is None:
         gpu = (isinstance(reference, str) or isinstance(candidate, str | Code)) and not torch.cuda.is_available()
     with contextlib.ExitStack() as stack:
-        stack.enter_context(few_lines())
+        stack.enter_context(for_a_reader("candidate"))
         if gpu:
             stack.enter_context(shimmed(_refuse))
         sides = sides_of(reference, candidate, arguments, like, seed, isolated)

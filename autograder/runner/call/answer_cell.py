@@ -8,10 +8,14 @@ import inspect
 import linecache
 import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...words import shell
 from .answer import AnswerError
+
+if TYPE_CHECKING:  # this module is there before PyTorch
+    from .contract import Contract
+    from .examination import Runner
 
 _cells: dict[str, str] = {}  # the code of every cell, by its id, as it was run last
 _running = ""  # the id of the cell that runs; "" where the front end gives none
@@ -58,6 +62,18 @@ def answer_of(function: Callable[..., Any], name: str, backend: str) -> Callable
     if error:
         raise AnswerError(f"The cell of this answer stopped with {error}. Fix it, run it, and check again.")
     raise AnswerError(f"The cell of this answer defines no `{name}`. Give the function that name, and run the cell.")
+
+
+def runner_of(function: Callable[..., Any], contract: "Contract", backend: str) -> "Runner":
+    """Calls the answer that the running check cell is about (`answer_of`), in this process."""
+    from .examination import Unloadable
+    from .outcome import Trouble
+    from .runner import InProcess
+
+    try:
+        return InProcess(answer_of(function, contract.name, backend), contract, backend)
+    except AnswerError as error:
+        return Unloadable(Trouble("unloadable", str(error)))
 
 
 def _run_again(cell: str) -> str:

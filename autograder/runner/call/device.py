@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...gpu import Finding
+from ...gpu import Finding, KernelLaunch
 from .huge_strides import is_apart
 
 PAD = 4096  # bytes before and after each tensor; a load that strays there reads NaN, a store is found afterwards
@@ -25,6 +25,10 @@ class Device:
         self.device = device
         self.launches: tuple[str, ...] = ()
         self._padded: list[tuple[str, torch.Tensor]] = []  # (what it is, its bytes with both pads)
+
+    def described(self) -> tuple[KernelLaunch | str, ...]:
+        """None: what a GPU ran is not seen."""
+        return ()
 
     def __enter__(self) -> "Device":
         from triton.runtime.jit import JITFunction

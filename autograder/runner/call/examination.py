@@ -5,6 +5,7 @@ verdict stay with the judge.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -102,11 +103,14 @@ class Facts:
     isolated: whether the answer runs in a process of its own, its kernels in the emulator.
     limits_memory: whether it can hold a process to ``Call.memory``.
     compiler: compiles what the answer launches, as isolated as the answer is; None where it launches nothing.
+    in_emulator: where it calls the answer on a GPU, makes the runner that calls the same text in the emulator. Raises
+        SandboxError.
     """
 
     isolated: bool = False
     limits_memory: bool = False
     compiler: Compiles | None = None
+    in_emulator: "Callable[[], AbstractContextManager[Runner]] | None" = None
 
 
 class Runner(Protocol):

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from ...gpu import Finding
+from ...gpu import Finding, KernelLaunch
 
 
 @runtime_checkable
@@ -39,6 +39,10 @@ class Machine(Protocol):
 
     @property
     def undefined(self) -> bool: ...
+
+    def described(self) -> tuple[KernelLaunch | str, ...]:
+        """The distinct launches as data that can leave the process; a sentence for one that cannot be described."""
+        ...
 
     def __enter__(self) -> "Machine": ...
 

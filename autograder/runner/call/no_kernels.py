@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import Any, NoReturn
 
-from ...gpu import Finding, FreshMemory
+from ...gpu import Finding, FreshMemory, KernelLaunch
 from .guards import Refused
 from .outcome import Trouble
 
@@ -25,6 +25,10 @@ class NoKernels(FreshMemory):
         self.name = name
         self.verdict: Trouble | None = None
         self._launch: Any = None
+
+    def described(self) -> tuple[KernelLaunch | str, ...]:
+        """None: nothing is launched."""
+        return ()
 
     def __enter__(self) -> "NoKernels":
         try:

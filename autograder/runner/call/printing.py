@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from typing import TextIO
 
+from .error_line import interrupted
+
 LINES, CHARACTERS = 10, 2000
 
 
@@ -55,11 +57,15 @@ class Few(io.TextIOBase):
 
 
 @contextlib.contextmanager
-def few_lines() -> Iterator[None]:
-    """Shortens what is printed to standard output in the ``with`` block."""
+def for_a_reader(name: str) -> Iterator[None]:
+    """For whoever waits while the function ``name`` is called in the ``with`` block: what is printed to standard output
+    is shortened, and an interruption says where it came, for of hundreds of frames the learner can use one.
+    """
     few = Few(sys.stdout)
     try:
         with contextlib.redirect_stdout(few):
             yield
+    except KeyboardInterrupt as error:
+        raise interrupted(name, error).with_traceback(None) from None
     finally:
         few.finish()

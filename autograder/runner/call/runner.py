@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...gpu import ATEN, EmulatorError, Finding, ensure_runnable, mode, plain_launches
+from ...gpu import ATEN, EmulatorError, Finding, ensure_runnable, mode
 from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
 from .contract import Contract
 from .device import Device
@@ -54,7 +54,7 @@ class InProcess:
         ensure_runnable(backend)
         self.copy, self.guarded, self.simulated = copy, guarded, simulated
         self.contract, self.backend = contract, backend
-        self.answer = inspect.unwrap(function)
+        self._given, self.answer = function, inspect.unwrap(function)
         self.function = contract.with_gradient(function)
 
     @classmethod
@@ -70,8 +70,11 @@ class InProcess:
     def facts(self) -> Facts:
         """Its compiler is the one that all checks of this process share."""
         from ..sandbox.compiler import shared_compiler
+        from ..sandbox.extracted import Extracted
 
-        return Facts(compiler=shared_compiler())
+        on_device = self.backend == "triton" and mode() == "device"
+        twin = partial(Extracted, self._given, self.contract) if on_device else None
+        return Facts(compiler=shared_compiler(), in_emulator=twin)
 
     def close(self) -> None:
         """Nothing of it is left."""
@@ -108,7 +111,7 @@ class InProcess:
         trouble = trouble or self._complaint(result, given.handed, machine)
         outcome = Outcome(trouble=trouble, traffic=dict(machine.traffic))
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
-        outcome.launches = () if device or not launches else plain_launches(machine.launches)
+        outcome.launches = machine.described() if launches else ()
         outcome.hints, outcome.finished = tuple(machine.hints), finished
         if trouble and trouble.code == Trouble.UNATTACHED:
             outcome.outputs = Tree(self.contract.returned(result, given.handed)).map(apart)
