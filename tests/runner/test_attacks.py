@@ -54,9 +54,11 @@ def test_every_function_in_the_rows_is_an_attack_or_serves_one():
     assert [name for name in functions if name not in found and f"def {name}(" not in texts] == []
 
 
-@pytest.mark.parametrize(
-    "attack", [s for s in attacks().values() if not s.slow], ids=lambda submission: submission.name
-)
+# Of each four one, by their names; `test_every_submission_on_every_rung` grades all of them.
+SOME = [attack for attack in attacks().values() if not attack.slow][::4]
+
+
+@pytest.mark.parametrize("attack", SOME, ids=lambda submission: submission.name)
 def test_attack(attack, stage):
     scene, worker = stage
     row = grade(attack, worker, scene, QUICK)
