@@ -11,6 +11,7 @@ import tempfile
 import time
 from dataclasses import asdict
 from pathlib import Path
+from types import ModuleType
 
 import graded_kernels.autograder  # noqa: F401  before triton
 import torch  # noqa: F401  what every child needs
@@ -39,9 +40,8 @@ def examined(checker: str, row: Row, seconds: int = SECONDS, gigabytes: int = GI
             told = json.loads(answer.read_text())
             return Said(row.name, **told | {"seconds": told.get("seconds") or took})
         printed = Path(folder, "printed").read_text(errors="replace").strip().splitlines()
-    adapter = importlib.import_module(f".checkers.{checker}", __package__)
     crashed = code < 0 and code not in ENDED
-    if crashed and getattr(adapter, "CRASH_IS_FOUND", False):
+    if crashed and getattr(_adapter(checker), "CRASH_IS_FOUND", False):
         return Said(row.name, True, says=f"the process dies with {signal.Signals(-code).name}", seconds=took)
     why = ENDED.get(code) or (f"its process died with {signal.Signals(-code).name}" if crashed else "its process ended")
     return Said(row.name, cannot=f"{why}: {printed[-1][:200]}" if printed else why, seconds=took)
@@ -68,7 +68,8 @@ def _child(checker: str, row: Row, answer: Path, folder: Path, seconds: int, gig
         os.setpgrp()
         os.chdir(folder)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        resource.setrlimit(resource.RLIMIT_AS, (gigabytes << 30, gigabytes << 30))
+        most = max(gigabytes, getattr(_adapter(checker), "GIGABYTES", 0)) << 30
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         answer.write_text(json.dumps(_said(checker, row)))
     except BaseException as error:
@@ -77,10 +78,14 @@ def _child(checker: str, row: Row, answer: Path, folder: Path, seconds: int, gig
         os._exit(0)
 
 
+def _adapter(checker: str) -> ModuleType:
+    return importlib.import_module(f".checkers.{checker}", __package__)
+
+
 def _said(checker: str, row: Row) -> dict:
     """The fields of `Said` that the adapter decides."""
     try:
-        said = importlib.import_module(f".checkers.{checker}", __package__).check(row)
+        said = _adapter(checker).check(row)
     except Cannot as error:
         return {"cannot": str(error)}
     except Exception as error:

@@ -23,6 +23,7 @@ from graded_kernels.autograder import EXERCISES, Exercise, WildBug  # noqa: E402
 from graded_kernels.autograder.judge.judge import arguments  # noqa: E402
 from graded_kernels.autograder.runner.call.tree import Tree  # noqa: E402
 from tritonbench_judged import JUDGED  # noqa: E402
+from tritonracebench import WHY  # noqa: E402
 
 from . import order  # noqa: E402
 
@@ -165,8 +166,6 @@ def faultless_programs() -> Iterator[dict]:
 
 def features() -> Iterator[dict]:
     for pair in pairs.PAIRS:
-        if pair.without:
-            continue  # not on the Triton at hand
         name = pair.program.__name__
         for wrong in (True, False):
             yield row(
@@ -270,7 +269,7 @@ def racebench() -> Iterator[dict]:
             name,
             "the corpus's authors",
             **RACEBENCH,
-            place="by its name" if wrong else "",
+            place=WHY.get(name, "programs meet in one element, as its name says") if wrong else "",
             twin=f"racebench/{twin}" if any(f"| {twin} |" in one for one in lines) else "",
         )
 

@@ -190,6 +190,7 @@ def test_the_page_counts_what_was_said():
     assert f"- missed **planted/int32_overflow** (memory): {ROWS['planted/int32_overflow'].place}" in text
     assert "- accused **faultless/two_launches**: it is suspicious" in text
     assert "| triton-viz 3.0 | not run |" in text
+    assert "planted/before_the_start" not in text
 
 
 def test_a_twin_is_in_the_half_of_its_row_and_a_changed_label_is_told():
@@ -202,3 +203,5 @@ def test_a_twin_is_in_the_half_of_its_row_and_a_changed_label_is_told():
     changed = pairs | {name: dataclasses.replace(pairs[name], wrong=not pairs[name].wrong)}
     assert half.changed(changed, "salt", published) == [name]
     assert len(half.changed(pairs, "pepper", published)) == len(half.labels(pairs, "salt"))
+    named = [line.split()[0] for line in half.LABELS.read_text(encoding="utf-8").splitlines()]
+    assert all(name in ROWS and half.hidden(ROWS[name]) for name in named)

@@ -8,6 +8,8 @@ from ..row import Row
 from ..said import Said
 from ..subject import Cannot, subject
 
+GIGABYTES = 200  # of addresses: rows of a tensor that lie far apart, and hold no memory
+
 
 def check(row: Row) -> Said:
     if row.how != "exercise":

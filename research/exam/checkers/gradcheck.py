@@ -3,6 +3,7 @@
 import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.runner.call.tree import Tree
+from torch.autograd.gradcheck import GradcheckError
 
 from ..row import Row
 from ..said import Said
@@ -43,6 +44,8 @@ def check(row: Row) -> Said:
     torch.manual_seed(0)
     try:
         torch.autograd.gradcheck(Function.apply, tensors, fast_mode=True)
-    except torch.autograd.gradcheck.GradcheckError as error:
+    except GradcheckError as error:
         return Said(row.name, True, "gradient", "", " ".join(str(error).split())[:300])
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise Cannot(f"it cannot be put to gradcheck: {' '.join(str(error).split())[:200]}") from None
     return Said(row.name)
