@@ -5,6 +5,7 @@
 
 import ast
 import difflib
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -160,8 +161,37 @@ def _of_answers(record: Function | Witness, place: Place, regions: Regions) -> I
                 yield f"{_of(region)}: {record.name} is not answered in {backend}: add it to backends, or delete this"
         elif region is None:
             yield f'{place}: {record.name} is answered in {backend}, but {folder}/ has no region "# %% {record.name}"'
+        elif wrong := [*_of_answer(region)]:
+            yield from wrong
         else:
-            yield from _of_answer(region)
+            yield from _of_stub(record, region)
+
+
+def _of_stub(record: Function | Witness, region: Region) -> Iterator[str]:
+    """What a learner is handed of an answer, signature and docstring, has to be what a check asks for."""
+    for node in ast.parse(region.source).body:
+        if isinstance(node, ast.FunctionDef) and node.name == region.name:
+            place, given, asked = Place(region.path, region.line + node.lineno), _given(node), _asked_by(record)
+            if given != asked:
+                yield f"{place}: {region.name}{given} has another signature than its record, {asked}: give both one"
+            if not ast.get_docstring(node):
+                yield f"{place}: {region.name} has no docstring, which is all that a learner knows of it: write one"
+
+
+def _given(function: ast.FunctionDef) -> str:
+    """The signature of an answer, without annotations."""
+    names = [argument.arg for argument in function.args.args]
+    defaults = [f"={ast.unparse(default)}" for default in function.args.defaults]
+    first = [""] * (len(names) - len(defaults))
+    return f"({', '.join(map(str.__add__, names, first + defaults))})"
+
+
+def _asked_by(record: Function | Witness) -> str:
+    """That of a record: its oracle's; of a witness nothing, or the block in which it has one of several suspects."""
+    if isinstance(record, Witness):
+        return "(block)" if record.others else "()"
+    given = inspect.signature(record.oracle).parameters.values()
+    return f"({', '.join(one.name if one.default is one.empty else f'{one.name}={one.default!r}' for one in given)})"
 
 
 def _of_gradient(record: Function | Witness, place: Place, exercises: Records) -> Iterator[str]:

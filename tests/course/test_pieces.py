@@ -227,3 +227,43 @@ def test_an_answer_that_cannot_be_imported_is_told_once(tmp_path, monkeypatch):
         str(error.value)
         == f"{tmp_path}/kernels/fails_at_import.py:3: AttributeError: module 'torch' has no attribute 'nothing'"
     )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        (
+            "def silu_forward(x):",
+            "def silu_forward(values):",
+            "silu_forward(values) has another signature than its record, (x)",
+        ),
+        ("def silu_forward(x):", "def silu_forward(x, beta=1):", "silu_forward(x, beta=1) has another signature"),
+        (
+            "def silu_witness():",
+            "def silu_witness(seed):",
+            "silu_witness(seed) has another signature than its record, ()",
+        ),
+    ],
+)
+def test_a_stub_with_another_signature_than_its_record(root, old, new, says):
+    change(root, TORCH, old, new)
+    (sentence,) = found(root)
+    assert sentence.startswith(f"{at(TORCH, old)}{says}")
+
+
+def test_a_default_is_part_of_the_signature(root):
+    for name in (TORCH, TRITON):
+        change(root, name, "def silu_forward(x):", "def silu_forward(x, beta=1.0):")
+    oracle = EXERCISES["silu_forward"].oracle
+    assert found(root, silu_forward={"oracle": lambda x, beta=1.0: oracle(x)}) == []
+    sentences = found(root, silu_forward={"oracle": lambda x, beta=2.0: oracle(x)})
+    assert len(sentences) == 2
+    assert "silu_forward(x, beta=1.0) has another signature than its record, (x, beta=2.0)" in sentences[0]
+
+
+def test_a_stub_without_a_docstring(root):
+    text = TEXTS[TORCH]
+    begin = text.index('    """(dy, x): two tensors')
+    change(root, TORCH, text[begin : text.index('"""\n', begin + 8) + 4], "")
+    (sentence,) = found(root)
+    assert sentence.startswith(f"{at(TORCH, 'def silu_witness')}silu_witness has no docstring")

@@ -35,6 +35,12 @@ BEHIND = {  # modules that stand behind one, as far as the faces of other produc
 TESTS = ("gpu", "runner", "judge", "classroom", "exercises", "course", "material")
 
 
+def none(sentences: list[str]) -> None:
+    """Fails with all of them, each on a line of its own."""
+    if sentences:
+        pytest.fail("\n".join(sentences), pytrace=False)
+
+
 def test_every_module_has_a_product():
     assert {product(name) for name in sources(HOUSE)} == set(FLOORS)
     assert {path.stem for path in HOUSE.glob("*.py")} == {"__init__", *DOOR}
@@ -44,15 +50,15 @@ def test_every_test_has_a_product():
     tests = [path.relative_to(ROOT) for name in ("test_*.py", "*_test.py") for path in (ROOT / "tests").rglob(name)]
     tests += [path.relative_to(ROOT) for path in HOUSE.rglob("test_*.py")]
     stray = [path for path in tests if path.parent.parent != Path("tests") or path.parent.name not in TESTS]
-    assert [f"{path}:1: move it to the folder of its product (tests/README.md)" for path in stray] == []
+    none([f"{path}:1: move it to the folder of its product (tests/README.md)" for path in stray])
 
 
 def test_imports_run_downward():
-    assert upward(HOUSE) == []
+    none(upward(HOUSE))
 
 
 def test_borders_are_crossed_through_faces():
-    assert past_faces(HOUSE) == []
+    none(past_faces(HOUSE))
 
 
 @pytest.mark.parametrize("name", MOST)
@@ -76,12 +82,11 @@ def test_the_page_of_a_product_explains_the_names_of_its_face(name):
 
 def test_the_name_of_a_module_occurs_once():
     """Grep finds one place."""
-    found = repeated(HOUSE)
-    assert [f"{word}: rename one of {', '.join(places)}" for word, places in found.items()] == []
+    none([f"{word}: rename one of {', '.join(places)}" for word, places in repeated(HOUSE).items()])
 
 
 def test_nothing_private_is_read_across_a_border():
-    assert private(HOUSE) == []
+    none(private(HOUSE))
 
 
 @pytest.mark.parametrize("folder", ["autograder", "course", "kernels", "solutions", "pytest_plugin"])
