@@ -49,6 +49,9 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
 def add(name: str, family: str, chapter: str, root: Path) -> list[str]:
     """Writes all of it; returns the paths, each with what it is. Raises UsageError, and nothing is written then."""
     name = function_name(name)
+    bare = name.removesuffix("_forward").removesuffix("_backward")
+    if bare != name:
+        raise UsageError(f"NAME is that of the pair: NAME={bare} makes {bare}_forward and its gradient {bare}_backward")
     if family not in FAMILIES:
         what = f"there is no family {family!r}; LIKE" if family else "LIKE"
         raise UsageError(f"{what} is {FAMILY}, as in LIKE={FAMILIES[0]}")

@@ -50,6 +50,13 @@ def test_an_unknown_family_is_told_in_a_sentence(family, says, root, capsys):
     assert capsys.readouterr().err == f"{says} elementwise, rowwise or loss, as in LIKE=elementwise\n"
 
 
+@pytest.mark.parametrize("half", ["forward", "backward"])
+def test_the_name_of_one_half_is_no_name_for_the_pair(half, root, capsys):
+    assert make(root, f"swish_{half}", "--like", "elementwise") == 2
+    assert capsys.readouterr().err.startswith("NAME is that of the pair: NAME=swish makes swish_forward")
+    assert not (root / FILES[0]).exists()
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_what_is_missing_is_told_and_nothing_else(family, root):
     assert make(root, "swish", "--like", family) == 0
