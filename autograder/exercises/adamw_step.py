@@ -92,9 +92,18 @@ def signs(generator: Generator, count: int) -> Tensor:
     return torch.randint(0, 2, (count,), generator=generator) * 2.0 - 1
 
 
-def large(generator: Generator) -> Tensor:
+def large_weights() -> Arguments:
     """Weights from ±1000 on, of which in bfloat16 a step of 0.1 is far less than half an ulp, and their decay more."""
-    return signs(generator, 500) * (1000 + 3000 * torch.rand(500, generator=generator))
+
+    def large(generator: Generator) -> Tensor:
+        return signs(generator, 500) * (1000 + 3000 * torch.rand(500, generator=generator))
+
+    return Arguments.named(param=draw.by(large), grad=draw.gradient(500))
+
+
+def numbers(given: Arguments, *, lr: float, **other: float) -> Arguments:
+    """With this learning rate and Adam's own numbers, without a decay, but for ``other``."""
+    return given.but(lr=lr, **{"beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0} | other)
 
 
 def near_half_an_ulp(lr: float, dtype: torch.dtype) -> Arguments:
@@ -107,10 +116,11 @@ def near_half_an_ulp(lr: float, dtype: torch.dtype) -> Arguments:
 
     given = Arguments.named(param=draw.by(weights), grad=draw.by(lambda generator: signs(generator, 400)))
     given = state(given.each(draw.same.to(dtype), *BOTH), 400, step=1, fresh=True)
-    return given.but(lr=lr / (2.0 * ulps), beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.0)
+    return numbers(given, lr=lr / (2.0 * ulps))
 
 
 BOTH = ("param", "grad")
+TO_F16, TO_BF16 = draw.same.to(F16), draw.same.to(BF16)
 COUNTED = (
     "Step {}: in bfloat16 a counter ends at 256, and in float16 at 2048. A Python number counts on. Which dtype has "
     "the step where the power is taken?"
@@ -143,18 +153,18 @@ CASES = (
         "zero gradients, float16",
         "Gradients of 0 before anything was learned: the update is 0 / (0 + 1e-8), and 1e-8 is 0 in float16.",
         update(300, step=1, fresh=True),
-        param=draw.same.to(F16),
+        param=TO_F16,
         grad=draw.full(300, value=0.0).to(F16),
     ),
     case(
         "gradients of 1e-4, float16",
         "The square of 1e-4 is 1e-8, which float16 does not have. v is float32: is the square taken there?",
-        same_gradients(1e-4).each(draw.same.to(F16), *BOTH),
+        same_gradients(1e-4).each(TO_F16, *BOTH),
     ),
     case(
         "gradients of 300, float16",
         "The square of 300 is 90,000, and the largest float16 is 65,504. Square in float32.",
-        same_gradients(300.0).each(draw.same.to(F16), *BOTH),
+        same_gradients(300.0).each(TO_F16, *BOTH),
     ),
     case(
         "gradients near epsilon",
@@ -164,12 +174,7 @@ CASES = (
     case(
         "other numbers",
         "Each of lr, beta1, beta2, eps and weight_decay is another number than its default.",
-        update(500, step=3),
-        lr=0.02,
-        beta1=0.8,
-        beta2=0.95,
-        eps=1e-3,
-        weight_decay=0.1,
+        numbers(update(500, step=3), lr=0.02, beta1=0.8, beta2=0.95, eps=1e-3, weight_decay=0.1),
     ),
     case(
         "a large learning rate",
@@ -180,44 +185,22 @@ CASES = (
     case(
         "a large epsilon",
         "eps is 0.1. Where a correction is moved out of the root, eps has to be multiplied by it, too.",
-        update(500, step=3),
-        lr=0.01,
-        beta1=0.9,
-        beta2=0.999,
-        eps=0.1,
-        weight_decay=0.0,
+        numbers(update(500, step=3), lr=0.01, eps=0.1),
     ),
     case(
         "a strong decay",
         "lr · weight_decay is 0.05: it multiplies the weight that came in, not the one that was updated.",
-        update(500),
-        lr=0.1,
-        beta1=0.9,
-        beta2=0.999,
-        eps=1e-8,
-        weight_decay=0.5,
+        numbers(update(500), lr=0.1, weight_decay=0.5),
     ),
     case(
         "decay of large weights, bfloat16",
         "Weights of thousands: decay takes away a hundredth of them, in float32, before the only rounding.",
-        state(
-            Arguments.named(param=draw.by(large), grad=draw.gradient(500)).each(draw.same.to(BF16), *BOTH), 500, step=10
-        ),
-        lr=0.1,
-        beta1=0.9,
-        beta2=0.999,
-        eps=1e-8,
-        weight_decay=0.1,
+        numbers(state(large_weights().each(TO_BF16, *BOTH), 500, step=10), lr=0.1, weight_decay=0.1),
     ),
     case(
         "no decay, no momentum",
         "beta1 and weight_decay are 0: m is the gradient.",
-        update(300),
-        lr=1e-3,
-        beta1=0.0,
-        beta2=0.99,
-        eps=1e-8,
-        weight_decay=0.0,
+        numbers(update(300), lr=1e-3, beta1=0.0, beta2=0.99),
     ),
     *(
         _rounded(where, lr, dtype)
@@ -234,17 +217,14 @@ CASES = (
         )
         for dtype in HALVES
     ),
-    case(
-        "bfloat16 weights, float32 gradients",
-        "Weights and gradients of two dtypes: each is converted for itself.",
-        update(700),
-        param=draw.same.to(BF16),
-    ),
-    case(
-        "float32 weights, bfloat16 gradients",
-        "Weights and gradients of two dtypes: each is converted for itself.",
-        update(700),
-        grad=draw.same.to(BF16),
+    *(
+        case(
+            name, "Weights and gradients of two dtypes: each is converted for itself.", update(700).each(TO_BF16, which)
+        )
+        for name, which in (
+            ("bfloat16 weights, float32 gradients", "param"),
+            ("float32 weights, bfloat16 gradients", "grad"),
+        )
     ),
     case(
         "infinity and NaN",
@@ -262,7 +242,7 @@ CASES = (
     case("no dimensions", "param.shape may be (): count elements with numel().", update()),
     case("no elements", "There is nothing to write: launch no program.", update(0, 3)),
     case("one past a block", "1025 elements: one more than a block of 1024.", update(1025)),
-    case("three dimensions", "16,385 elements, several blocks.", update(5, 29, 113).each(draw.same.to(BF16), *BOTH)),
+    case("three dimensions", "16,385 elements, several blocks.", update(5, 29, 113).each(TO_BF16, *BOTH)),
     case(
         "grad transposed",
         "grad is transposed; param, m and v are contiguous.",
@@ -275,7 +255,7 @@ CASES = (
     case(
         "grad every second column",
         "The stride of grad's last dimension is 2.",
-        update(11, 101).each(draw.same.to(F16), *BOTH),
+        update(11, 101).each(TO_F16, *BOTH),
         grad=draw.same.every_second(),
     ),
 )

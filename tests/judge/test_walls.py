@@ -12,6 +12,7 @@ from house import (
     ROOT,
     arrows,
     behind,
+    beside,
     circle,
     crossings,
     folders_above,
@@ -19,6 +20,7 @@ from house import (
     private,
     product,
     repeated,
+    shelf,
     sources,
     upward,
 )
@@ -32,6 +34,8 @@ BEHIND = {  # modules that stand behind one, as far as the faces of other produc
     "gpu.sanitize.sanitizer": 15,
     "classroom.nbgrader.grade_cells": 15,
 }
+BESIDE = 100  # lines of a record beside its mathematics, for each of its functions
+LONGER = {"adamw_step": 106, "linear_cross_entropy": 121}  # which need more words for inputs
 TESTS = ("gpu", "runner", "judge", "classroom", "exercises", "course", "material")
 
 
@@ -83,6 +87,60 @@ def test_the_page_of_a_product_explains_the_names_of_its_face(name):
 def test_the_name_of_a_module_occurs_once():
     """Grep finds one place."""
     none([f"{word}: rename one of {', '.join(places)}" for word, places in repeated(HOUSE).items()])
+
+
+def test_a_record_is_short_beside_its_mathematics():
+    none(
+        [
+            f"autograder/exercises/{name}.py:1: {lines:.0f} lines a function beside its mathematics, {most} at most"
+            for name, lines in shelf().items()
+            if lines > (most := LONGER.get(name, BESIDE))
+        ]
+    )
+
+
+def test_what_stands_beside_the_mathematics_is_counted(tmp_path):
+    path = tmp_path / "scaled.py"
+    path.write_text(
+        '''"""y = 2 x."""
+
+from ..judge import Exercise, case
+
+
+def twice(x):
+    return doubled(x)
+
+
+def doubled(x):
+    """2 x."""
+    return 2 * x
+
+
+def ones(count):
+    """Text that nobody computes with."""
+    return draw.full(count)
+
+
+scaled = Exercise(
+    name="scaled",
+    oracle=twice,
+    cases=(
+        case(
+            "ones",
+            "Begin here.",
+            x=ones(4),
+        ),
+    ),
+    wild=(
+        WildBug(
+            who="nobody",
+        ),
+    ),
+)
+'''
+    )
+    # Two of `ones`; and `Exercise(`, name, oracle, cases, `case(`, x and wild: not the bug, nor what people read.
+    assert beside(path) == 9
 
 
 def test_nothing_private_is_read_across_a_border():

@@ -7,6 +7,7 @@ import ast
 import functools
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -180,6 +181,43 @@ def behind(name: str, house: Path = HOUSE) -> set[str]:
     return found - {name}
 
 
+RECORDS, BUGS = ("Exercise", "Witness"), ("WildBug", "CommonMistake")
+MATHEMATICS = ("oracle", "peer", "tolerance")  # the fields of a record whose functions are its mathematics
+
+
+def beside(path: Path) -> float:
+    """The lines that a file of the shelf has beside its mathematics, for each of its functions.
+
+    They are those of its records, inputs and cases that say something to Python. Mathematics are the functions that
+    `MATHEMATICS` name and all that these call. Neither count bugs that shipped and common mistakes, which are their
+    authors', nor imports, nor lines that hold nothing but what people read: docstrings, hints, names of cases.
+    """
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+    records = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in RECORDS]
+    bugs = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in BUGS]
+    fields = [word.value for call in records for word in call.keywords if word.arg in MATHEMATICS]
+    queue, reached = [*fields, *bugs], set[str]()
+    while queue:
+        named = {node.id for node in ast.walk(queue.pop()) if isinstance(node, ast.Name)}
+        queue += [functions[name] for name in named & functions.keys() - reached]
+        reached |= named
+    left_out = [functions[name] for name in functions.keys() & reached] + bugs
+    left_out += [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    lines = {line for node in left_out for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    with tokenize.open(path) as file:
+        tokens = [token for token in tokenize.generate_tokens(file.readline)]
+    code = {token.start[0] for token in tokens if token.type in (tokenize.NAME, tokenize.NUMBER)}
+    return len(code - lines) / max(len(records), 1)
+
+
+def shelf(house: Path = HOUSE) -> dict[str, float]:
+    """`beside` of each file of the shelf, the longest first."""
+    files = [path for path in (house / "exercises").glob("*.py") if path.stem not in ("__init__", "shelf")]
+    return dict(sorted(((path.stem, beside(path)) for path in files), key=lambda item: -item[1]))
+
+
 def table(house: Path = HOUSE) -> Iterator[str]:
     """What `main` prints: names across each border, what goes up or is private, and what stands behind some modules."""
     crossed = crossings(house)
@@ -188,6 +226,8 @@ def table(house: Path = HOUSE) -> Iterator[str]:
     yield f"names that cross a border: {sum(module not in DOOR for module, _ in crossed)}"
     yield f"past a face: {len(past_faces(house))}, upward: {len(upward(house))}, private: {len(private(house))}"
     yield f"names of modules that occur twice: {len(repeated(house))}"
+    longest = list(shelf(house).items())[:5]
+    yield f"lines beside the mathematics, a function: {', '.join(f'{name} {lines:.0f}' for name, lines in longest)}"
     for name in SEEN_FROM:
         yield f"modules behind {name}: {len(behind(name, house))}"
 
