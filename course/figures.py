@@ -219,6 +219,37 @@ def attention_tiles(queries: int, length: int, keys: int, block: int, *, causal:
     ax.tick_params(length=0)
 
 
+def sum_order(numbers: int, blocks: tuple[int, ...]) -> None:
+    """The order in which so many numbers are added, a picture for each length of a block: within a block neighbours in
+    a tree, then block after block.
+    """
+    _, pictures = plt.subplots(1, len(blocks), figsize=(7.6, 2.6), sharey=True)
+    for ax, block in zip(pictures, blocks, strict=True):
+        total, *others = (_tree(ax, start, block) for start in range(0, numbers, block))
+        for root in others:
+            total = _added(ax, total, root, WRONG)
+        ax.set_title(f"blocks of {block}")
+        ax.axis("off")
+
+
+def _tree(ax: Axes, start: int, block: int) -> tuple[float, float]:
+    """Draws the sum of a block; returns where its root is."""
+    level = [(float(at), 0.0) for at in range(start, start + block)]
+    ax.plot(*zip(*level, strict=True), "o", color=INK, markersize=4)
+    while len(level) > 1:
+        level = [_added(ax, one, two, RIGHT) for one, two in zip(level[::2], level[1::2], strict=True)]
+    return level[0]
+
+
+def _added(ax: Axes, one: tuple[float, float], two: tuple[float, float], color: str) -> tuple[float, float]:
+    """Draws the sum of two."""
+    found = (one[0] + two[0]) / 2, max(one[1], two[1]) + 1
+    for x, y in (one, two):
+        ax.plot((x, found[0]), (y, found[1]), color=color, linewidth=1.3)
+    ax.plot(*found, "o", color=color, markersize=4)
+    return found
+
+
 def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, float]) -> None:
     """What each GPU reaches at most, over operations a byte, and where kernels lie.
 

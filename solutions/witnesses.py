@@ -63,3 +63,17 @@ def sampler_witness(block):
         "gumbel_pick": (torch.tensor([0.0, -100.0]), torch.tensor([2**31, 2**32 - 1])),  # -log 1 is 0
         "top_k_probs": (torch.tensor([0.4, 0.3, 0.3, 0.0]),),  # the second place, twice
     }[block]
+
+
+# %% neighbour_witness
+def neighbour_witness(block):
+    """The arguments that show that a row depends on the rows beside it in ``block``: expert_product or decode_sum.
+
+    expert_product: a, b and how many of the first rows of a are called alone; an element of theirs has other bits.
+    decode_sum: x and how many of its first rows are called alone; a sum of theirs has other bits.
+    """
+    x = torch.randn(9, 512, generator=torch.Generator().manual_seed(0))
+    return {
+        "expert_product": (x[:, :200], x.T[:200], 8),  # one row more than there are experts
+        "decode_sum": (x[:8], 2),  # 8 parts of one block, and 2 of four among 8
+    }[block]

@@ -23,6 +23,7 @@ from .results.aim import Flaw
 from .results.case_result import CaseResult, Failure, Status
 from .results.causes import ROUNDING, VALUES
 from .results.distance import used
+from .rows_alone import changed_by_neighbours
 from .trial import Trial, describe
 from .ulp import HALVES
 from .up_to import but_for_its_graph, up_to
@@ -309,9 +310,11 @@ class _Called:
     def right(self, expected: Expected, compared: list[Comparison], examined: Examined) -> Judged:
         """The judgement of right values: whether they came about in a right way, again and in any order."""
         fault = _misdeed(self._written, self.outcome) or unsteady(self.trial, expected, examined)
+        fault = fault or changed_by_neighbours(self.trial, examined)
         far = _distance(compared)
         if fault:
-            flaw = None if fault.late else Flaw.CONDUCT if fault.near == 1 else self.trial.flaw
+            values = Flaw.CONDUCT if fault.near == 1 else self.trial.flaw
+            flaw = None if fault.late else fault.flaw or values
             fields: Fields = far | {"kind": fault.kind, "code": fault.code, "place": fault.place}
             fields |= {"flaw": flaw, "near": fault.near}
             fields["hint"] = self.trial.case.hint if self.trial.case.hidden else ""  # which is about values

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from ..gpu import LANE_VALUES, Finding
 from ..runner import Trouble
 from ..words import Quality
+from .results.aim import Flaw
 from .results.sentences import sentence
 
 FURTHER = {name: value for name, value in LANE_VALUES.items() if value and value == value}  # neither 0 nor NaN
@@ -21,7 +22,8 @@ class Fault:
     """What a right result does not excuse. See `CaseResult` for kind, code and place. late: the trouble, if that is a
     time-out, or of a cell that the answer's process was loading: the answer is not called again.
 
-    near: as `CaseResult` has it, of a call that gave another result; 0 of one that gave none.
+    near: as `CaseResult` has it, of a call that gave another result; 0 of one that gave none. flaw: where it is not
+    that of conduct or of the values.
     """
 
     message: str
@@ -30,6 +32,7 @@ class Fault:
     kind: Quality | None = Quality.CORRECT
     late: Trouble | None = None
     near: float = 1.0
+    flaw: Flaw | None = None
 
     @classmethod
     def of(cls, finding: Finding) -> "Fault":

@@ -27,9 +27,9 @@ from house import (
 
 MOST = {"gpu": 26, "runner": 31, "judge": 27, "classroom": 0, "words": 11}  # names that others import from each
 BEHIND = {  # modules that stand behind one, as far as the faces of other products
-    "judge.case_verdict": 23,
-    "judge.verdicts.make": 48,
-    "judge.side_by_side.comparison": 62,
+    "judge.case_verdict": 26,
+    "judge.verdicts.make": 51,
+    "judge.side_by_side.comparison": 65,
     "runner.sandbox.proof": 13,
     "gpu.sanitize.sanitizer": 15,
     "classroom.nbgrader.grade_cells": 15,

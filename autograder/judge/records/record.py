@@ -102,6 +102,8 @@ class Case:
     convention: what the case rests on that mathematics leaves open and a library has to choose. Where asked to, the
         check takes PyTorch's choice (`Exercise.peer`) for right as well.
     aim: what it is about, where its arguments do not say so (`Exercise.aim`).
+    each_row_alone: whether the answer is called on other batches of the rows, too, in which each row has to have the
+        same bits; rows are dimension 0 of the first argument and of each output.
     family, subject: the family that it comes from, and what its hint is about: the cases of a family that are about
         one subject share a hint, or ask the same in other numbers. A case of one exercise alone has neither.
     """
@@ -118,6 +120,7 @@ class Case:
     hidden: bool = False
     convention: Convention = ""
     aim: Aim | None = None
+    each_row_alone: bool = False
     family: str = ""
     subject: Subject | None = None
 

@@ -16,6 +16,7 @@ SENTENCES = OF_KINDS | {
     "race-read": "A program loads what another one stores into {place}.",
     "race-write": "A program stores what another one loads from {place}.",
     "unwritten": "Elements of {place} are never written.",
+    "neighbours": "The result of a row of {place} depends on the rows beside it.",
     "masked-load": "A load with a mask and no `other`: {place}.",
     "lanes": "The result depends on masked-off lanes, since a load has a mask and no `other`: {place}.",
 }

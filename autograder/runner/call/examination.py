@@ -17,6 +17,7 @@ from .outcome import Decoy, Outcome, Trouble
 from .tree import Args
 
 Layouts = tuple[tuple[torch.dtype, torch.Size], ...]  # of results, one by one
+Index = tuple[int, ...]  # of an element
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,12 @@ class Examined:
     def refilled(self, fill: float) -> Outcome:
         """The launches of the first call, with ``fill`` in masked-off lanes."""
         return self.first
+
+    def parting(self, other: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
+        """Where the computation of an element of a result parts from that of an element of a call on ``other``, in
+        words: what is done here, and what there; none where that is not known.
+        """
+        return ()
 
     def _second(self, fill: float | None) -> Outcome:
         return self.first

@@ -15,7 +15,7 @@ from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
 from .contract import Contract
 from .device import Device
 from .error_line import interrupted, line_of
-from .examination import Call, Examined, Facts, Runner, Unloadable
+from .examination import Call, Examined, Facts, Index, Runner, Unloadable
 from .given import Given, apart, in_tensors
 from .gradient import Unattached
 from .guards import Refused, Watch, WatchFunctions
@@ -122,6 +122,23 @@ class InProcess:
             outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
             outcome.aliased = given.aliased(returned)
         return outcome
+
+    def parting(self, args: Args, others: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
+        """See `Examined.parting`: of the calls on ``args`` and on ``others``."""
+        if mode() != "emulator" or not self._emulated():
+            return ()
+        (one, h), (two, k) = self._followed(args, output, here), self._followed(others, output, there)
+        found = one.parting(h, two, k) if h != k else None
+        return (found.here, found.there) if found else ()
+
+    def _followed(self, args: Args, output: int, index: Index) -> Any:
+        """The histories of a call, and that of an element of its results."""
+        from ...gpu import Emulator
+
+        given = Given(self.contract, args, lambda name, tensor: self.copy(tensor))
+        with Emulator(follow=True) as emulator, np.errstate(all="ignore"):
+            outputs = self.contract.returned(self.function(*given.handed), given.handed)
+        return emulator.histories, emulator.histories.of(outputs[output])[index]
 
     def _machine(self, shuffle: int | None, fill: float | None, replay: "Replay | None", given: Given) -> Machine:
         if not self._emulated():
@@ -257,6 +274,10 @@ class _Called(Examined):
     def refilled(self, fill: float) -> Outcome:
         """The outcome of another call, with ``fill`` in masked-off lanes."""
         return self._runner.once(self.call.args, fill=fill, launches=False)
+
+    def parting(self, other: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
+        """Where the computation of two elements parts, by the histories of two more calls in the emulator."""
+        return self._runner.parting(self.call.args, other, output, here, there)
 
     def _second(self, fill: float | None) -> Outcome:
         order = self.call.order

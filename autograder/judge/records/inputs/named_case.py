@@ -20,6 +20,7 @@ def case(
     convention: Convention = "",
     aim: Aim | None = None,
     subject: Subject | None = None,
+    each_row_alone: bool = False,
     **more: Any,
 ) -> Case:
     """A case of an exercise whose signature has these arguments, those in ``more`` after the others: `draw`, tensors
@@ -29,7 +30,8 @@ def case(
     caller = frame.f_back if frame else None
     place = f"{caller.f_code.co_filename}:{caller.f_lineno}: " if caller else ""
     inputs = replace(arguments.but(**more), place=f"{place}case {name!r}: ")
-    return Case(name, inputs, hint, bonus=bonus, convention=convention, aim=aim, subject=subject)
+    rows = {"each_row_alone": each_row_alone}
+    return Case(name, inputs, hint, bonus=bonus, convention=convention, aim=aim, subject=subject, **rows)
 
 
 def also(cases: Iterable[Case], **more: Any) -> tuple[Case, ...]:

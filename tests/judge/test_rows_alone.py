@@ -1,0 +1,74 @@
+"""A case that asks for each row alone: a row's bits, whatever rows are beside it."""
+
+import dataclasses
+
+import pytest
+import torch
+from answers import answer
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.kernels.wild import neighbours as wild
+
+ALONE = "each row alone"
+FOLLOWS = ("BLOCK_K=BLOCK_K", "BLOCK_K=64 if M <= 8 else 32")
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """``only(name, *cases)``: for this test, the exercise has the first case and these."""
+
+    def restrict(name, *cases):
+        record = EXERCISES[name]
+        kept = (record.cases[0], *(case for case in record.cases if case.name in cases))
+        monkeypatch.setitem(EXERCISES, name, dataclasses.replace(record, cases=kept))
+
+    return restrict
+
+
+def failing(report):
+    return {case.name: case for case in report.cases if case.status == "fail"}
+
+
+def test_a_block_that_follows_the_rows_costs_the_point_and_is_told_with_its_line():
+    report = check_answer(answer("row_dot", "triton", *FOLLOWS), Settings("triton", compiler=False))
+    (found,) = failing(report).values()
+    assert (found.name, found.code, found.place) == (ALONE, "neighbours", "c")
+    assert report.score == 0.5
+    assert "Row 0 alone: " in found.message
+    assert " of 32 elements of c have other bits than among 300 rows" in found.message
+    assert "They part: there `tl.dot` adds K in 4 blocks of 64 (line 17), here `tl.dot` adds K in 7 blocks of 32" in (
+        found.message
+    )
+
+
+def test_what_the_case_does_not_ask_is_no_fault(only):
+    only("row_dot", "a row times a matrix", "less than a tile")
+    assert check_answer(answer("row_dot", "triton", *FOLLOWS), Settings("triton", compiler=False)).passed
+
+
+def norm(x, weight, eps=1e-6):
+    return wild.norm_by_threads(x.float(), weight.float(), eps).to(x.dtype)
+
+
+@pytest.mark.parametrize(("name", "function"), [("split_k_sum", wild.decode_sum), ("norm_of_rows", norm)])
+def test_what_shipped_is_seen_by_that_case_alone(only, monkeypatch, name, function):
+    """On numbers for which two orders differ; a record of Triton alone is asked of PyTorch here."""
+    only(name, ALONE)
+    monkeypatch.setitem(EXERCISES, name, dataclasses.replace(EXERCISES[name], backends=("torch",), refused=frozenset()))
+    found = failing(check(name, function, backend="torch"))
+    assert [*found] == [ALONE]
+    assert found[ALONE].code == "neighbours"
+
+
+def test_a_batch_on_which_it_fails_is_told(only):
+    only("split_k_sum", ALONE)
+
+    def sums(x):
+        if len(x) == 1:
+            raise ValueError("one row")
+        return (x @ torch.ones(x.shape[1], 1)).squeeze(1)
+
+    record = dataclasses.replace(EXERCISES["split_k_sum"], refused=frozenset())
+    found = failing(check(record, sums, backend="torch"))
+    assert found[ALONE].message.startswith("Called on row 0 alone of its 300, it fails: `split_k_sum` fails in line ")
