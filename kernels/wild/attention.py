@@ -163,6 +163,19 @@ def attention_backward_minus_inf(do, q, k, v, o, lse, key_lengths=None, causal=F
     return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype)
 
 
+def attention_backward_strides_of_out(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
+    """aotriton's fused backward pass, behind PyTorch's attention on ROCm: the phase for dK and dV finds the elements of
+    dO by Out's strides, the phase for dQ by dO's own.
+
+    modules/flash/kernel/bwd_kernel_fuse.py, 0.13b; github.com/ROCm/aotriton/issues/236 (2026-09-15). The same of a mask
+    and token ids: github.com/linkedin/Liger-Kernel/pull/1461 (2026-09-11).
+    """
+    dq, _, _ = attention_backward_minus_inf(do, q, k, v, o, lse, key_lengths, causal, scale)
+    misread = do.as_strided(do.shape, o.stride())
+    _, dk, dv = attention_backward_minus_inf(misread, q, k, v, o, lse, key_lengths, causal, scale)
+    return dq, dk, dv
+
+
 def merge_attention_base_2(o_a, lse_a, o_b, lse_b):
     """Natural logarithms read as base 2: the weight of a piece is 2^lse.
 
