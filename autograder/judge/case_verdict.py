@@ -311,6 +311,8 @@ class _Called:
         """The judgement of right values: whether they came about in a right way, again and in any order."""
         fault = _misdeed(self._written, self.outcome) or unsteady(self.trial, expected, examined)
         fault = fault or changed_by_neighbours(self.trial, examined)
+        # The second call is a replay, whose account of the first replaces that of the answer's own process.
+        judged = replace(self, outcome=replace(examined.first, outputs=self.outcome.outputs)).judged
         far = _distance(compared)
         if fault:
             values = Flaw.CONDUCT if fault.near == 1 else self.trial.flaw
@@ -318,14 +320,14 @@ class _Called:
             fields: Fields = far | {"kind": fault.kind, "code": fault.code, "place": fault.place}
             fields |= {"flaw": flaw, "near": fault.near}
             fields["hint"] = self.trial.case.hint if self.trial.case.hidden else ""  # which is about values
-            return self.judged("error" if fault.late else "fail", fault.message, trouble=fault.late, **fields)
+            return judged("error" if fault.late else "fail", fault.message, trouble=fault.late, **fields)
         if form := self.form or (_FINISHED if examined.first.finished else None):
             given: Fields = far | {"flaw": Flaw.FORM, "form": form.code, "code": f"form {form.code}"}
-            return self.judged("fail", form.message, hint="", place=form.place, **given)
+            return judged("fail", form.message, hint="", place=form.place, **given)
         most = max(compared, key=lambda c: c.used)
         message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
         curve = curve_of(self.trial, expected, compared) if self.trial.options.curve else None
-        return self.judged("pass", message, **far, curve=curve)
+        return judged("pass", message, **far, curve=curve)
 
 
 def _as_shipped(trial: Trial, share: float, margin: float) -> bool:

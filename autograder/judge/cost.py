@@ -146,8 +146,11 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
         return None, [CaseResult(TRAFFIC, "not-run", False, message, "", kind=Quality.EFFICIENT)]
     least, tensors = least_bytes(*largest.args), largest.outcome.traffic
     loaded, stored = (sum(t[way] for t in tensors.values()) for way in ("loaded", "stored"))
-    ratio = (loaded + stored) / least
-    traffic: Figures = {"loaded": loaded, "stored": stored, "least": least, "ratio": ratio}
+    outside = largest.outcome.moved
+    copied = outside.loaded + outside.stored
+    ratio = (loaded + stored + copied) / least
+    traffic: Figures = {"loaded": loaded + outside.loaded, "stored": stored + outside.stored}
+    traffic |= {"least": least, "ratio": ratio}
     traffic |= {"allowed": record.traffic, "tensors": tensors}
     if record.traffic is None:
         return traffic, []
@@ -163,6 +166,8 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     if ratio <= record.traffic:
         return traffic, [_found(record, TRAFFIC, "pass", message, inputs)]
     hint = "Load each input once and store each output once; keep what lies between in registers."
+    if copied:
+        message += f" {copied / least:.2f} of it are PyTorch's copies and fills outside of the kernels."
     message += f" Up to {record.traffic:g} times is accepted."
     return traffic, [_found(record, TRAFFIC, "fail", message, inputs, hint=hint)]
 

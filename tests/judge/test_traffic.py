@@ -4,6 +4,11 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder import check
+from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.runner import Answer, Cell, InProcess
 
 
 @triton.jit
@@ -70,3 +75,38 @@ def test_a_result_does_not_follow_from_less_than_half_of_the_inputs():
     _, case = traffic_of(unread)
     assert case.status == "fail"
     assert "the result cannot follow from them" in case.message
+
+
+COPIES = '''
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def copying_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0).to(tl.float32)
+    e = tl.exp(-tl.abs(x))
+    s = tl.where(x < 0, e / (1 + e), 1 / (1 + e))
+    y = tl.where(x == float("-inf"), 0.0, x * s)
+    tl.store(y_ptr + i, y.to(y_ptr.dtype.element_ty), mask=i < n)
+
+def silu_forward(x):
+    x = x.contiguous()
+    y = torch.zeros_like(x)
+    if x.numel():
+        copying_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
+    return y.clone()
+'''
+
+
+def test_copies_and_fills_outside_of_the_kernels_count(worker):
+    """Half as much as the least for the zeros, as much as the least for the copy; in the sandbox, as the plan says."""
+    answer = Answer("silu_forward", (Cell("cell", COPIES),))
+    report = check_answer(answer, Settings("triton", compiler=False), worker=worker)
+    case = next(case for case in report.cases if case.name == "memory traffic")
+    assert case.status == "fail" and report.correct, str(report)
+    assert "It moves 2.50 times the bytes" in case.message and "1.50 of it are PyTorch's copies" in case.message
+    record = EXERCISES["silu_forward"]
+    here = judge(record, InProcess.of(answer, record.contract, "triton"), Settings("triton", compiler=False))
+    assert next(one for one in here.cases if one.name == "memory traffic") == case

@@ -15,6 +15,7 @@ from ...gpu import ATEN, lazily
 from .borrowed import TorchDispatchMode, forward_mode, schema
 from .callers import composed
 from .machine import Machine
+from .moved_bytes import MovedBytes
 from .outcome import FINISHING, Own, Trouble
 from .peak_memory import Peak
 from .tree import Args, Tree
@@ -52,11 +53,12 @@ class Watch(TorchDispatchMode):
         peak: Peak | None = None,
         permits: Callable[[str], bool] | None = None,
         written: Written | None = None,
+        moved: MovedBytes | None = None,
     ):
         super().__init__()  # type: ignore[no-untyped-call]  # PyTorch's own
         self.peak = peak
         self.backend, self.refused, self.allowed, self.machine = backend, refused, allowed, machine
-        self.permits, self.written = permits, written
+        self.permits, self.written, self.moved = permits, written, moved
         self.moves = ATEN.memory | allowed
         self.sums: list[
             torch.UntypedStorage
@@ -82,6 +84,8 @@ class Watch(TorchDispatchMode):
         if self.peak:
             self.peak.note(args)  # memory that no operator made: from NumPy, say
         result = func(*args, **kwargs)
+        if self.moved:
+            self.moved.note(name, _bytes(args), _bytes((result,)))
         if name in ATEN.allocate:
             result = self.machine.poison_(result)
             if self.written:
@@ -136,6 +140,10 @@ def _names(func: Any) -> tuple[str, str, str]:
     full = schema(func).name
     name = full.split("::")[-1]
     return full, name, ATEN.base(name)
+
+
+def _bytes(values: Args) -> list[int]:
+    return [one.numel() * one.element_size() for one in Tree(values).tensors]
 
 
 def _recorded(argument: torch.Tensor) -> bool:

@@ -8,6 +8,7 @@ import torch
 
 from ...gpu import Finding, KernelLaunch
 from .elements import any_numbers
+from .moved_bytes import MovedBytes
 from .tree import Args, Tree
 
 # Troubles of the answer's own. converted: a tensor outside of the kernel, of which calls in its dtype are free.
@@ -50,6 +51,7 @@ class Outcome:
     aliased: tuple[str, ...] = ()  # arguments whose memory an output shares
     launches: tuple[KernelLaunch | str, ...] = ()  # distinct ones; a sentence for one that cannot be described
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}
+    moved: MovedBytes = field(default_factory=MovedBytes)  # outside of the kernels
     findings: tuple[Finding, ...] = ()  # faults the emulator saw; the first came first
     hints: tuple[Finding, ...] = ()  # what may explain a wrong result; not faults by themselves
     peak: int = 0  # bytes: the most that tensors took at once, arguments excluded

@@ -21,6 +21,7 @@ from .gradient import Unattached
 from .guards import Refused, Watch, WatchFunctions
 from .huge_strides import duplicate
 from .machine import Machine
+from .moved_bytes import MovedBytes
 from .no_kernels import NoKernels
 from .outcome import Kind, Outcome, Own, Trouble
 from .peak_memory import Peak
@@ -106,10 +107,11 @@ class InProcess:
         for copy in given.copies.values():
             peak.exclude(copy)
         written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
-        result, trouble, finished = self._watched(given.handed, machine, peak, written)
+        moved = MovedBytes()
+        result, trouble, finished = self._watched(given.handed, machine, peak, written, moved)
         result = result if self.contract.witness else in_tensors(result)
         trouble = trouble or self._complaint(result, given.handed, machine)
-        outcome = Outcome(trouble=trouble, traffic=dict(machine.traffic))
+        outcome = Outcome(trouble=trouble, traffic=dict(machine.traffic), moved=moved)
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
         outcome.launches = machine.described() if launches else ()
         outcome.hints, outcome.finished = tuple(machine.hints), finished
@@ -166,7 +168,7 @@ class InProcess:
         return (*machine.findings, *filter(None, unwritten))
 
     def _watched(
-        self, args: Args, machine: Machine, peak: Peak, written: Written | None
+        self, args: Args, machine: Machine, peak: Peak, written: Written | None, moved: MovedBytes
     ) -> tuple[object, Trouble | None, bool]:
         """(result, trouble, `Outcome.finished`) of one call under the eyes of the machine and of `guards`."""
         if not self.guarded:
@@ -175,7 +177,7 @@ class InProcess:
         if "labels" in contract.parameters:
             allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
         permits = None if contract.witness else partial(ATEN.permits, gradients=bool(contract.gradient_of))
-        watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, written)
+        watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, written, moved)
         # Where the runner takes a gradient itself, `Watch` still refuses what PyTorch would differentiate.
         refused = contract.refused - {"autograd"} if contract.gradient_of else contract.refused
         functions = WatchFunctions(refused, self.backend == "torch" and contract.counted)

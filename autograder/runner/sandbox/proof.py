@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from ...gpu import ATEN, KernelLaunch
 from ..call.examination import Call, Examined, Layouts
+from ..call.moved_bytes import MovedBytes
 from ..call.outcome import FINISHING, Outcome, Trouble
 from ..call.tree import Args, Tree
 from . import kernels
@@ -172,6 +173,7 @@ class Proof(Examined):
         first.peak, first.launches, first.looser = shuffled.peak, shuffled.launches, shuffled.looser
         first.undefined, first.hints = shuffled.undefined, shuffled.hints
         first.finished = bool(self._finishing(recorded[0]))
+        first.moved = _moved(recorded[0])
         shuffled.decoy = other, came
         return shuffled
 
@@ -230,6 +232,16 @@ class Proof(Examined):
         if any(size > 1 for step in self._finishing(found) for size in _sizes(step)):
             raise plan.BadPlan("PyTorch's arithmetic on more than one number; this exercise wants it in the kernel")
         return found
+
+
+def _moved(recorded: dict[str, Any]) -> MovedBytes:
+    """What the copies and fills of a plan move."""
+    moved = MovedBytes()
+    for step in recorded["steps"]:
+        if "op" in step:
+            made = [{"ref": ref} for ref in step["out"] if ref]
+            moved.note(step["op"], [*plan.sizes(step["args"], in_bytes=True)], [*plan.sizes(made, in_bytes=True)])
+    return moved
 
 
 def _sizes(step: dict[str, Any]) -> Iterator[int]:

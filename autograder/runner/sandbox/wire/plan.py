@@ -54,13 +54,14 @@ def operators(given: dict[str, Any]) -> set[str]:
     return {name for name in found if isinstance(name, str)}
 
 
-def sizes(values: list[Any]) -> Iterator[int]:
-    """The number of elements of each tensor among the values of a step, also in lists."""
+def sizes(values: list[Any], in_bytes: bool = False) -> Iterator[int]:
+    """The number of elements, or of their bytes, of each tensor among the values of a step, also in lists."""
     for value in values:
         if isinstance(value, dict) and "ref" in value:
-            yield math.prod(value["ref"]["shape"])
+            ref = value["ref"]
+            yield math.prod(ref["shape"]) * (DTYPES[ref["dtype"]].itemsize if in_bytes else 1)
         elif isinstance(value, dict) and "list" in value:
-            yield from sizes(value["list"])
+            yield from sizes(value["list"], in_bytes)
 
 
 class _Check:
