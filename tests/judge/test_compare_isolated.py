@@ -289,3 +289,37 @@ def test_an_isolated_candidate_has_a_name(tmp_path, monkeypatch):
         softmax, "theirs.py:kernel", draw(3, 4), family="large values", number=7, isolated=True
     )
     assert torch.allclose(actual[0].double(), expected[0], atol=1e-6) and expected[0].dtype == torch.float64
+
+
+def test_what_the_reference_leaves_unwritten_is_left_so_by_the_replay(worker):
+    text = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def first_kernel(x_ptr, o_ptr, lengths_ptr, n, BLOCK: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, BLOCK)
+    mask = c < tl.load(lengths_ptr + row)
+    tl.store(o_ptr + row * n + c, 2 * tl.load(x_ptr + row * n + c, mask=mask, other=0.0), mask=mask)
+
+def first_of_each(x, lengths):
+    o = torch.empty(x.shape, dtype=x.dtype)
+    if x.numel():
+        block = triton.next_power_of_2(x.shape[1])
+        first_kernel[(x.shape[0],)](x.contiguous(), o, lengths.contiguous(), x.shape[1], BLOCK=block)
+    return o
+"""
+
+    def reference(x, lengths):
+        o = torch.empty_like(x)
+        for row, length in enumerate(lengths):
+            o[row, :length] = 2 * x[row, :length]
+        return o
+
+    def example(seed, size):
+        return torch.randn(3, size), torch.tensor([size, size // 2, min(1, size)])
+
+    without, code = (*"Nfilrsxbvzo-", "ti", "tr", "every"), Code(text, "first_of_each")
+    report = compare(reference, code, example, worker=worker, compiler=False, without=without, gradients=False)
+    assert report.passed and report.computes == "kernels", str(report)

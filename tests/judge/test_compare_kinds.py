@@ -279,3 +279,68 @@ def test_a_number_reaches_a_kernel_as_float32(factor):
     example = (torch.randn(300), torch.randn(300), 0.999)
     report = quick(lambda m, g, beta: beta * m + (1 - beta) * g, candidate, example, gradients=False)
     assert report.passed is (factor == 1.0), str(report)
+    by_default = quick(
+        lambda m, g, beta=0.999: beta * m + (1 - beta) * g,
+        lambda m, g, beta=0.999: candidate(m, g, beta),
+        example[:2],
+        gradients=False,
+    )
+    assert by_default.passed is report.passed, str(by_default)
+
+
+@triton.jit
+def scale_kernel(code_ptr, o_ptr, n, at_255, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    bits = tl.load(code_ptr + i, mask=i < n, other=127).to(tl.int32)
+    bits = tl.where(bits == 255, at_255, bits << 23)
+    tl.store(o_ptr + i, bits.to(tl.float32, bitcast=True), mask=i < n)
+
+
+@pytest.mark.parametrize("at_255", [0x7FC00000, 0x7F800000], ids=["right", "infinity"])
+def test_a_code_of_8_bits_is_tried_in_its_whole_range(at_255):
+    """An exponent alone: 255 stands for NaN (triton-lang/triton#11624). The example goes from 100 to 150."""
+
+    def candidate(code):
+        o = torch.empty(code.shape, dtype=torch.float32)
+        if code.numel():
+            code = code.contiguous()
+            scale_kernel[(triton.cdiv(code.numel(), 64),)](code, o, code.numel(), at_255, BLOCK=64)
+        return o
+
+    def reference(code):
+        return torch.where(code == 255, float("nan"), torch.exp2(code.double() - 127)).float()
+
+    report = quick(reference, candidate, torch.randint(100, 150, (300,), dtype=torch.uint8))
+    assert report.passed is (at_255 == 0x7FC00000), str(report)
+    assert failing(report) == ([] if report.passed else ["code of every value", "code all 255"])
+
+
+def test_a_flag_of_8_bits_stays_one():
+    names = [f.name for f in quick(lambda x, m: x * m, lambda x, m: x * m, (torch.randn(9), torch.ones(9).byte())).cases]
+    assert not any("255" in name or "every value" in name for name in names)
+
+
+@triton.jit
+def added_at_kernel(o_ptr, index_ptr, x_ptr, columns, stride_r, stride_c, BLOCK: tl.constexpr):
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    to = tl.load(index_ptr + row * stride_r + i * stride_c, mask=i < columns, other=0)
+    x = tl.load(x_ptr + row * columns + i, mask=i < columns, other=0.0)
+    tl.atomic_add(o_ptr + to * columns + i, x, mask=i < columns)
+
+
+def test_atomics_in_half_precision_round_at_every_step_as_pytorch_does():
+    def candidate(base, index, x):
+        o, x = base.detach().clone(memory_format=torch.contiguous_format), x.contiguous()
+        if x.numel():
+            columns = x.shape[1]
+            block = triton.next_power_of_2(columns)
+            added_at_kernel[(len(x),)](o, index, x, columns, index.stride(0), index.stride(1), BLOCK=block)
+        return o
+
+    make = torch.Generator().manual_seed(1)
+    index = torch.tensor([0, 2, 1, 2, 0]).view(-1, 1).expand(5, 12)
+    example = torch.randn(3, 12, generator=make), index, torch.randn(5, 12, generator=make)
+    without = ("d", "o", "N", "i", "-", "z", "t", "s", "x")
+    report = quick(lambda base, index, x: base.scatter_add(0, index, x), candidate, example, without=without)
+    assert "float16, large values" in [case.name for case in report.cases if case.status == "pass"], str(report)
+    assert report.passed, str(report)

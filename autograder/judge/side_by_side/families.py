@@ -262,7 +262,12 @@ def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
             ends, special = [0, 1], []
         else:
             special = _special(reference, number)
-            ends = list(dict.fromkeys((int(tensor.min()), int(tensor.max()), *_last(reference, number), *special)))
+            whole = _whole_range(reference, number)
+            ends = [int(tensor.min()), int(tensor.max()), *_last(reference, number), *special, *whole]
+            ends = list(dict.fromkeys(ends))
+            if whole:
+                what = f"{name} holds any of the {whole[1] - whole[0] + 1} values of its dtype."
+                yield Family(f"{name} of every value", what, _of_range(fresh, number, *whole))
         for value in ends:
             word = str(bool(value) if tensor.dtype == torch.bool else value)
             made = _filled(fresh, number, value, 1.0)
@@ -303,6 +308,27 @@ def _last(reference: Reference, number: int) -> list[int]:
     sizes = {size for tensor in reference.given if isinstance(tensor, Tensor) for size in tensor.shape}
     longer = sorted(size for size in sizes if size - 1 > most)
     return [size - 1 for size in longer if _takes(reference, number, size - 1) and not _takes(reference, number, size)]
+
+
+def _whole_range(reference: Reference, number: int) -> list[int]:
+    """The least and the largest value of 8 bits, where the example has more than a flag's two and the reference takes
+    both: such integers are codes, and a code at an end may mean something of its own.
+    """
+    tensor = reference.given[number]
+    range_of = torch.iinfo(tensor.dtype)
+    whole = [range_of.min, range_of.max]
+    is_code = range_of.bits == 8 and len(tensor.unique()) > 2
+    return whole if is_code and all(_takes(reference, number, value) for value in whole) else []
+
+
+def _of_range(fresh: Make, number: int, least: int, most: int) -> Make:
+    def make(generator: Generator) -> Args:
+        args = list(fresh(generator))
+        given = args[number]
+        args[number] = torch.randint(least, most + 1, given.shape, generator=generator, dtype=given.dtype)
+        return tuple(args)
+
+    return make
 
 
 def _special(reference: Reference, number: int) -> list[int]:

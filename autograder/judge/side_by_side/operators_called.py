@@ -11,6 +11,7 @@ from ...runner import Tree
 from ..borrowed import TorchDispatchMode, schema
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
+ADDED_AT = frozenset("scatter_add scatter_reduce index_add index_reduce index_put _index_put_impl".split())
 MOVES = ATEN.memory | frozenset(  # what moves numbers, or reads them, without computing
     "cat stack arange index item _local_scalar_dense constant_pad_nd set copy select_backward slice_backward "
     "expand_copy _unsafe_index resize".split()
@@ -48,6 +49,8 @@ def named(schema: str) -> str:
     return ATEN.base(schema) if schema.startswith("aten::") else schema
 
 
-def contracts(names: Iterable[str]) -> bool:
-    """Whether a product of matrices, a convolution or an attention is among the operators."""
-    return any(name in CONTRACTIONS or "attention" in name for name in names)
+def rounds_within(names: Iterable[str]) -> bool:
+    """Whether a product of matrices, a convolution, an attention or an addition at indices is among the operators: in
+    half precision its terms or partial sums are rounded, each implementation's at other places.
+    """
+    return any(name in CONTRACTIONS | ADDED_AT or "attention" in name for name in names)

@@ -5,7 +5,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from .drawing import varied
 from .errors import CompareError
 from .float64 import Filled, Widened, in_float64
 from .method import named
-from .operators_called import Operators, contracts
+from .operators_called import Operators, rounds_within
 
 UPSTREAM_ZEROS = 0.25  # of the elements of an upstream gradient
 DRAWS = (
@@ -99,9 +99,9 @@ class Reference:
         return (*self.mode.remarks(), *([DRAWS.format(named(self.called.draws))] if self.called.draws else []))
 
     @cached_property
-    def contracts(self) -> bool:
-        """Whether a product of matrices is among them, in which a small result is a difference of large ones."""
-        return contracts(self.operators)
+    def rounds_within(self) -> bool:
+        """Whether it has sums, in which a small result is a difference of large ones, with half precision inside."""
+        return rounds_within(self.operators)
 
     @cached_property
     def differentiable(self) -> bool:
@@ -158,6 +158,22 @@ class Reference:
         with self.memory.holding(1):
             again = results()
         return tuple((a != b) & ~(a.isnan() & b.isnan()) for a, b in zip(found, again, strict=True))
+
+    @contextlib.contextmanager
+    def defaults_in_float32(self) -> Iterator[bool]:
+        """Inside, numbers that its parameters have by default are rounded to float32, as a kernel gets them; whether
+        that changes one that the example leaves out.
+        """
+        left_out = list(self.callee.signature.parameters.values())[len(self.given) :] if self.callee.signature else []
+        numbers = {p.name: p.default for p in left_out if type(p.default) is float and p.kind is not p.POSITIONAL_ONLY}
+        rounded = {name: number for name, given in numbers.items() if (number := as_float32(given)) != given}
+        before = self.callee
+        if rounded:
+            self.callee = replace(before, function=partial(before.function, **rounded))
+        try:
+            yield bool(rounded)
+        finally:
+            self.callee = before
 
     def native(self, args: Args, above: int) -> Args:
         """All that `exact` and `exact_with_gradients` give, in the dtypes of the arguments. above: upstream gradients
@@ -271,6 +287,11 @@ def _assert_judged(tensors: dict[str, Tensor], where: str) -> None:
             if tensor.is_complex():
                 way = "pass and return torch.view_as_real of it"
             raise CompareError(f"{where} {name} in {dtype}, which is not judged: {way}")
+
+
+def as_float32(number: float) -> float:
+    """The number as a kernel gets it."""
+    return float(torch.tensor(number, dtype=torch.float32))
 
 
 def _generator() -> torch.Generator:

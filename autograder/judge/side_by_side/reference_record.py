@@ -13,7 +13,7 @@ from ..results.aim import Aim
 from ..ulp import HALVES, ulp_size
 from .errors import CompareError
 from .families import Family
-from .reference import Reference, parts, signed
+from .reference import Reference, as_float32, parts, signed
 
 GRADIENT = 8.0  # what the cancellation of another formula may cost
 DRAWS = 100  # of a family that the reference took once
@@ -51,9 +51,10 @@ class Compared(Exercise):
     def floors(self, args: Args, bonus: bool = False) -> Floors:
         """Beside what is derived: nowhere stricter than the reference itself is in the dtype of ``args``; and wider for
         a gradient, which other formulas reach with other cancellation; and where matrices are multiplied in half
-        precision, as wide as where every step is rounded to it, which is how tensor cores get their factors; and by
+        precision, as wide as where every step is rounded to it, which is how tensor cores get their factors, or where
+        it is added at indices, as atomics add it; and by
         what the result moves where a number among the arguments, such as a beta of 0.999, comes as float32, as it comes
-        to a kernel. Not judged is what mathematics leaves open: NaN that the reference makes of arguments without one,
+        to a kernel. Not judged is what mathematics leaves open: NaN that the reference makes of numbers without one,
         gradients that are not finite and those of arguments that are not; with an infinite argument all results that
         are not finite; what the dtype cannot hold; where the reference itself overflows, or NaN reaches its own result
         in another way than in float64, as through the padding of a convolution; and an infinite result that is NaN if
@@ -63,12 +64,13 @@ class Compared(Exercise):
         with self.reference.alone():
             estimated, native = super().floors(args, bonus), self.reference.native(args, self.above)
             half = next((own.dtype for own in native if own.dtype in HALVES), None)
-            products = half and self.reference.contracts
-            rounded = self.reference.rounded(args, self.above, half) if half and products else native
+            inside = half and self.reference.rounds_within
+            rounded = self.reference.rounded(args, self.above, half) if half and inside else native
         exact = self.exact(args)
         moved = self._moved_by_numbers(args, exact)
         gradients = len(parts(args)) - self.above if self.above else 0
         nan, infinite = (any(bool(kind(a).any()) for a in parts(args)) for kind in (torch.isnan, torch.isinf))
+        nan = nan or not parts(args)  # of integers alone, NaN is what the reference says a code means
         found: list[torch.Tensor | float] = []
         for number, (floor, value, own, coarse) in enumerate(zip(estimated, exact, native, rounded, strict=True)):
             if not value.is_floating_point():
@@ -77,7 +79,7 @@ class Compared(Exercise):
             gradient = number >= len(exact) - gradients
             wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
             wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own)) + moved[number]
-            if own.dtype != torch.float32 and (gradient or self.reference.contracts):
+            if own.dtype != torch.float32 and (gradient or self.reference.rounds_within):
                 wide = torch.maximum(wide, 4 * _of_rows(torch.maximum(_error(value, own), _error(value, coarse))))
             stored = value.to(own.dtype)
             unknown = ~stored.isfinite() & (value.isfinite() | (gradient or infinite)) | (value.isnan() & (not nan))
@@ -89,14 +91,12 @@ class Compared(Exercise):
 
     def _moved_by_numbers(self, args: Args, exact: Args) -> tuple[torch.Tensor | float, ...]:
         """How far each result moves where the numbers among the arguments are rounded to float32."""
-        rounded = tuple(_as_float32(a) if type(a) is float else a for a in args)
-        if all(a == b for a, b in zip(args, rounded, strict=True) if type(a) is float):
-            return (0.0,) * len(exact)
-        return tuple(map(_error, exact, self.exact(rounded)))
-
-
-def _as_float32(number: float) -> float:
-    return float(torch.tensor(number, dtype=torch.float32))
+        assert self.reference is not None
+        rounded = tuple(as_float32(a) if type(a) is float else a for a in args)
+        with self.reference.defaults_in_float32() as changed:
+            if not changed and all(a == b for a, b in zip(args, rounded, strict=True) if type(a) is float):
+                return (0.0,) * len(exact)
+            return tuple(map(_error, exact, self.exact(rounded)))
 
 
 def _error(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
