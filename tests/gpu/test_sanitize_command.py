@@ -166,3 +166,27 @@ def test_what_is_not_there_gets_a_sentence(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(program_process.Unusable, match="there is no module no.such.module to run"):
         program_process.module("no.such.module")
+
+
+NO_CUDA = "Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend. This could be because ..."
+AOT = """
+import torch
+
+class Add(torch.nn.Module):
+    def forward(self, x):
+        return x + 1
+
+exported = torch.export.export(Add(), (torch.randn(4, device="cuda"),))
+torch._inductor.aoti_compile_and_package(exported)
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [f"raise NotImplementedError({NO_CUDA!r})", pytest.param(AOT, marks=pytest.mark.exhaustive)]
+)
+def test_what_only_cuda_itself_could_do_is_not_judged(tmp_path, capfd, text):
+    (tmp_path / "ahead.py").write_text(text)
+    assert cli.main(["sanitize", str(tmp_path / "ahead.py")]) == 2
+    said = " ".join("".join(capfd.readouterr()).split())
+    assert "PyTorch's C++ asks a GPU for aten::empty_strided, as AOTInductor does: leave that to a GPU" in said
+    assert "Traceback" not in said

@@ -124,12 +124,25 @@ def test_a_run_makes_what_is_missing(tmp_path, monkeypatch):
     assert run(jobs, output) == 0 and again.asked == [1, 3, 0]
 
 
-def test_a_file_of_something_else_is_left_alone(tmp_path):
+@pytest.mark.parametrize("text", ["my notes\n", "my notes", "{"])
+def test_a_file_of_something_else_is_left_alone(tmp_path, monkeypatch, text):
+    """Also one whose only line has no end; what may be the beginning of a verdict is cut off."""
     jobs, other = written(tmp_path / "jobs.jsonl", JOB), tmp_path / "notes.txt"
-    other.write_text("my notes\n")
-    with pytest.raises(UsageError, match="line 1 is not a verdict of compare"):
+    other.write_text(text)
+    if text == "{":
+        monkeypatch.setattr(table_command, "_made", Made())
+        assert run(jobs, other) == 0 and len(lines(other)) == 1
+        return
+    with pytest.raises(UsageError, match="line 1 of .*notes.txt is not a verdict of compare"):
         run(jobs, other)
-    assert other.read_text() == "my notes\n"
+    assert other.read_text() == text
+
+
+def test_the_name_of_a_job_does_nothing_to_a_terminal(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(table_command, "EVERY", 0)
+    (job,) = read(written(tmp_path / "jobs.jsonl", JOB | {"id": "\x1b[2J\rdone"}), False)
+    table_command.Progress(1, 0).made(job, {"status": "judged"})
+    assert "\x1b" not in (said := capsys.readouterr().err) and "done" in said
 
 
 @pytest.mark.exhaustive

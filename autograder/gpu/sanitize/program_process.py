@@ -7,6 +7,7 @@ What is found goes through the pipe ``events``, a line of JSON each; the program
 import json
 import linecache
 import os
+import re
 import signal
 import sys
 import traceback
@@ -18,6 +19,8 @@ from typing import Any
 from .. import interpret
 
 HERE = str(Path(__file__).parents[2])
+_NO_CUDA = re.compile(r"Could not run '([\w:.]+)' with arguments from the 'CUDA' backend")
+_LEFT_OUT = "leave that to a GPU; torch.compile, and the same function called as it is, are judged here."
 
 
 class Unusable(Exception):
@@ -58,6 +61,10 @@ def main() -> int:
         if error.code is not None and not isinstance(error.code, int):
             print(error.code, file=sys.stderr)
     except BaseException as error:
+        if isinstance(error, NotImplementedError) and (found := _NO_CUDA.match(str(error))):
+            message = f"PyTorch's C++ asks a GPU for {found[1]}, as AOTInductor does: {_LEFT_OUT}"
+            events.emit({"end": {"how": "unusable", "message": message}})
+            return 0
         end = {"how": "stopped" if _by_finding(error) else "raised", "message": f"{type(error).__name__}: {error}"}
         if end["how"] == "raised":
             show(error)

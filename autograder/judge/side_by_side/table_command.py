@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...words import Exit, Terminal, UsageError
+from ...words import Exit, Terminal, UsageError, visible
 from ..make_all import NoWorker, made_by, made_here
 from ..report.phrases import count
 from .process import Process
@@ -20,6 +20,7 @@ from .table_job import Job, read
 from .table_line import about, is_final, without_report
 
 EVERY = 30.0  # seconds between two lines about the progress, where no terminal shows one that changes
+BEGINS = b'{"id": '  # a verdict's line
 LEFT = "the comparison ended every process that began it"
 
 Made = Iterator[tuple[Job, dict[str, Any]]]
@@ -115,11 +116,16 @@ class Output:
             self._file.close()
 
     def _read(self, path: Path) -> int:
-        """Notes the verdicts, and returns where the last whole line ends: the run before may have been ended in one."""
+        """Notes the verdicts, and returns where the last whole line ends: the run before may have been ended in one.
+        Raises UsageError where a line is no verdict, or no beginning of one.
+        """
+        other = f"of {path} is not a verdict of compare: name another file with --output"
         end = 0
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
+                    if line[: len(BEGINS)] != BEGINS[: len(line)]:
+                        raise UsageError(f"line {number} {other}")
                     break
                 end += len(line)
                 try:
@@ -127,9 +133,7 @@ class Output:
                     if is_final(data):
                         self.final.add((data["id"], data["key"]))
                 except ValueError:
-                    raise UsageError(
-                        f"{path}, line {number} is not a verdict of compare: name another file with --output"
-                    ) from None
+                    raise UsageError(f"line {number} {other}") from None
         return end
 
     def write(self, verdict: dict[str, Any]) -> None:
@@ -157,7 +161,7 @@ class Progress:
         now = time.monotonic()
         left = (now - self.begun) / (self.done - self.before) * (self.jobs - self.done)
         odd = f", {self.odd} not judged" if self.odd else ""
-        text = f"[{self.done}/{self.jobs}{odd}, about {_duration(left)} left] {job.id}"
+        text = f"[{self.done}/{self.jobs}{odd}, about {_duration(left)} left] {visible(str(job.id))}"
         if self.line:
             self.line.show(text)
         elif now - self.told >= EVERY:
