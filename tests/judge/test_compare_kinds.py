@@ -316,8 +316,8 @@ def test_a_code_of_8_bits_is_tried_in_its_whole_range(at_255):
 
 
 def test_a_flag_of_8_bits_stays_one():
-    names = [f.name for f in quick(lambda x, m: x * m, lambda x, m: x * m, (torch.randn(9), torch.ones(9).byte())).cases]
-    assert not any("255" in name or "every value" in name for name in names)
+    report = quick(torch.mul, torch.mul, (torch.randn(9), torch.ones(9).byte()))
+    assert not any("255" in case.name or "every value" in case.name for case in report.cases)
 
 
 @triton.jit

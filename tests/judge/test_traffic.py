@@ -77,7 +77,7 @@ def test_a_result_does_not_follow_from_less_than_half_of_the_inputs():
     assert "the result cannot follow from them" in case.message
 
 
-COPIES = '''
+COPIES = """
 import torch
 import triton
 import triton.language as tl
@@ -97,7 +97,7 @@ def silu_forward(x):
     if x.numel():
         copying_kernel[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
     return y.clone()
-'''
+"""
 
 
 def test_copies_and_fills_outside_of_the_kernels_count(worker):
