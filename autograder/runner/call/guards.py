@@ -15,8 +15,7 @@ from ...gpu import ATEN, lazily
 from .borrowed import TorchDispatchMode, forward_mode, schema
 from .callers import composed
 from .machine import Machine
-from .moved_bytes import MovedBytes
-from .outcome import FINISHING, Own, Trouble
+from .outcome import FINISHING, MovedBytes, Own, Trouble
 from .peak_memory import Peak
 from .tree import Args, Tree
 from .written_elements import Written

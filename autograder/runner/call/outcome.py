@@ -1,14 +1,14 @@
 """What came of one call of an answer, as data."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import torch
 
-from ...gpu import Finding, KernelLaunch
+from ...gpu import ATEN, Finding, KernelLaunch
 from .elements import any_numbers
-from .moved_bytes import MovedBytes
 from .tree import Args, Tree
 
 # Troubles of the answer's own. converted: a tensor outside of the kernel, of which calls in its dtype are free.
@@ -16,6 +16,10 @@ Own = Literal["stub", "refused", "converted", "unloadable", "finding", "not-emul
 Kind = Literal[Own, "crashed", "timeout", "memory"]  # and those of the process of an isolated one
 
 FINISHING = frozenset({"div", "mul", "neg"})  # operators on one number, the end of a sum that was allowed
+_COPY = frozenset({"clone", "copy", "_to_copy"})
+_FILL = frozenset(
+    "zeros zeros_like new_zeros full full_like new_full ones ones_like new_ones fill zero scalar_tensor".split()
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,23 @@ class Trouble:
     def reason(self) -> str:
         """What tells it from another, whatever its sentence says."""
         return self.code or f"{self.kind} {self.error}".rstrip()
+
+
+@dataclass
+class MovedBytes:
+    """What PyTorch's own copies and fills move, which no launch shows. loaded, stored: over all that were noted."""
+
+    loaded: int = 0
+    stored: int = 0
+
+    def note(self, operator: str, given: Sequence[int], made: Sequence[int]) -> None:
+        """Counts an operator that copies its last tensor, or fills one. given, made: the bytes of each tensor that it
+        takes, and of each that it makes; of one that it changes in place, none.
+        """
+        name = ATEN.base(operator)
+        if name in _COPY or name in _FILL:
+            self.stored += sum(made or given[:1])
+            self.loaded += sum(given[-1:]) if name in _COPY else 0
 
 
 @dataclass

@@ -21,9 +21,8 @@ from .gradient import Unattached
 from .guards import Refused, Watch, WatchFunctions
 from .huge_strides import duplicate
 from .machine import Machine
-from .moved_bytes import MovedBytes
 from .no_kernels import NoKernels
-from .outcome import Kind, Outcome, Own, Trouble
+from .outcome import Kind, MovedBytes, Outcome, Own, Trouble
 from .peak_memory import Peak
 from .tree import Args, Tree
 from .written_elements import Written

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 
 from ...gpu import ATEN, KernelLaunch
 from ..call.examination import Call, Examined, Layouts
-from ..call.moved_bytes import MovedBytes
-from ..call.outcome import FINISHING, Outcome, Trouble
+from ..call.outcome import FINISHING, MovedBytes, Outcome, Trouble
 from ..call.tree import Args, Tree
 from . import kernels
 from .sources import Sources
