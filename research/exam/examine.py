@@ -71,7 +71,10 @@ def _child(checker: str, row: Row, answer: Path, folder: Path, seconds: int, gig
         most = max(gigabytes, getattr(_adapter(checker), "GIGABYTES", 0)) << 30
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        answer.write_text(json.dumps(_said(checker, row)))
+        told = json.dumps(_said(checker, row))
+        part = folder / "part"
+        part.write_text(told)
+        part.rename(answer)
     except BaseException as error:
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
     finally:

@@ -246,7 +246,7 @@ def tritonbench() -> Iterator[dict]:
 
 def read_kind(verdict: str, why: str) -> str:
     """What the reason is about, by its words."""
-    if verdict == "undefined" or "torch.empty" in why or "padding in the variance" in why:
+    if verdict == "undefined" or any(word in why for word in ("torch.empty", "new_empty", "padding in the")):
         return "uninitialised"
     if "several programs store" in why:
         return "race"

@@ -50,7 +50,7 @@ class Subject:
         """Runs the program once as its author does, a file as a script, and reads the result."""
         told = _script_of(self.file)(SEED) if self.file else self.run(SEED)
         for result in told[0] if told else ():
-            result.double().sum().item()
+            (result == result).all().item()
 
 
 def subject(row: Row) -> Subject:

@@ -193,6 +193,12 @@ def test_the_page_counts_what_was_said():
     assert "planted/before_the_start" not in text
 
 
+def test_the_page_is_of_the_results(tmp_path):
+    """python -m research.exam --page writes it."""
+    page.write(tmp_path)
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == (page.HERE / "README.md").read_text(encoding="utf-8")
+
+
 def test_a_twin_is_in_the_half_of_its_row_and_a_changed_label_is_told():
     pairs = {name: row for name, row in ROWS.items() if row.family in ("pairs", "reports")}
     assert all(half.hidden(row) == half.hidden(ROWS[row.twin]) for row in pairs.values())
