@@ -34,6 +34,7 @@ def test_every_module_of_the_packages_is_in_the_wheel(wheel):
     assert not modules - held
 
 
+@pytest.mark.exhaustive
 def test_it_works_beside_nothing_of_the_clone(wheel, tmp_path):
     """The one on the path comes first, before that of the clone."""
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")

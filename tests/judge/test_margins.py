@@ -35,7 +35,7 @@ def is_left_room(record: Exercise, seeds: range) -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "case"), CRITICAL)
+@pytest.mark.parametrize(("name", "case"), CRITICAL[::3])  # `make test-all` takes all cases, at more seeds
 def test_no_order_of_sums_comes_near_the_tolerance(name, case):
     """On numbers that other seeds draw for this case."""
     record = EXERCISES[name]
