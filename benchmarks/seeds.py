@@ -117,7 +117,7 @@ def is_the_bug(record: Exercise, call: Callable[..., object], bug: Bug) -> bool:
         right = case.raises.__name__ if case.raises else ""
         errors = [one if isinstance(one, str) else "" for one in (own, theirs)]
         shown |= errors[1] != right
-        if errors[0] != errors[1] and not (mended and errors[0] == right):
+        if errors[0] != errors[1] and not (mended and errors[1] and errors[0] == right):
             return False
         if any(errors) or case.raises:
             continue

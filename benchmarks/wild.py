@@ -20,25 +20,33 @@ NOTE = """# Wild bugs
 
 Each function a library shipped, and a few common mistakes, given to the check as an answer in PyTorch, and nothing
 tells it which. *Fails*: of the needed cases. *Plain*: it passes so many of the cases with plain values, which a bug
-that is the point of its exercise should not fail. *Its own case*: the one made to see it. Goal: every bug fails, its
-own case sees it, and the report names it.
+that is the point of its exercise should not fail. *Its own case*: the one made to see it. *Missed*: the report does not
+name it. *False*: other bugs of the exercise that get its name. Goal: every bug fails, its own case sees it, and the
+report names it and no other.
 
-Of {all}: passed {passed}, not seen by their own case {unseen}, not named {unnamed}. {no_plain} pass no plain case.
+Of {all}: passed {passed}, not seen by their own case {unseen}, not named {missed}. {false} get another one's name, and
+{no_plain} pass no plain case.
 
-| wild bug | exercise | fails | plain | its own case |
-|---|---|---|---|---|
+| wild bug | exercise | fails | plain | its own case | missed | false |
+|---|---|---|---|---|---|---|
 {rows}
 """
 
 
 class Found(NamedTuple):
-    """What the check makes of a bug, and its row of the table."""
+    """What the check makes of a bug. named: the name that the report gives it. begin: of its row of the table."""
 
+    exercise: Exercise
+    bug: Bug
     passed: bool
     seen: bool
-    named: bool
+    named: str
     plain: int
-    row: str
+    begin: str
+
+    @property
+    def missed(self) -> bool:
+        return self.named != self.bug.named
 
 
 def found(exercise: Exercise, bug: Bug) -> Found:
@@ -48,8 +56,14 @@ def found(exercise: Exercise, bug: Bug) -> Found:
     who = f"{bug.who} ({getattr(bug, 'thread', 'a common mistake')})"
     plain = [case.status == "pass" for case in needed if case.aim == "plain"]
     counts = f"{len(failing)} of {len(needed)} | {sum(plain)} of {len(plain)}"
-    row = f"| {who} | {exercise.name} | {counts} | {bug.seen_by} |"
-    return Found(report.passed, bug.seen_by in failing, report.source == bug.named, sum(plain), row)
+    begin = f"| {who} | {exercise.name} | {counts} | {bug.seen_by}"
+    return Found(exercise, bug, report.passed, bug.seen_by in failing, report.source, sum(plain), begin)
+
+
+def false(bug: Found, everything: list[Found]) -> int:
+    """How many other bugs of the exercise get this one's name."""
+    others = (one for one in everything if one.exercise is bug.exercise and one.bug is not bug.bug)
+    return sum(one.named == bug.bug.named for one in others)
 
 
 def page() -> str:
@@ -58,15 +72,20 @@ def page() -> str:
     for number, (exercise, bug) in enumerate(pairs, 1):
         print(f"{number}/{len(pairs)} {bug.who}", file=sys.stderr, flush=True)
         all_found.append(found(exercise, bug))
+    names = [false(one, all_found) for one in all_found]
+    rows = (
+        f"{one.begin} | {'yes' * one.missed} | {count or ''} |" for one, count in zip(all_found, names, strict=True)
+    )
     return NOTE.format(
         date=date.today(),
         torch=torch.__version__,
         all=len(pairs),
         passed=sum(one.passed for one in all_found),
         unseen=sum(not one.seen for one in all_found),
-        unnamed=sum(not one.named for one in all_found),
+        missed=sum(one.missed for one in all_found),
+        false=sum(names),
         no_plain=sum(not one.plain for one in all_found),
-        rows="\n".join(one.row for one in all_found),
+        rows="\n".join(rows),
     )
 
 

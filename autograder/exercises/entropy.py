@@ -154,7 +154,10 @@ CASES = (
     case(
         "nearly certain",
         "One class has nearly all the probability. H is the sum of small numbers: is a large one subtracted?",
-        logits=draw.normal(5, 80).scale(0.5).put((8.0, 12.0, 16.0, 25.0, 40.0), range(5), [3, 79, 0, 40, 11]),
+        logits=draw.normal(5, 80)
+        .scale(0.5)
+        .plus(50.0)
+        .put((58.0, 62.0, 66.0, 75.0, 90.0), range(5), [3, 79, 0, 40, 11]),
     ),
     case("equal logits", "Equal logits: H is log 37, and the gradient 0.", logits=draw.full(4, 37, value=-2.5)),
     case("1 class", "One class: p is 1, H is 0, and so is the gradient.", logits=logits(5, 1)),
