@@ -6,7 +6,6 @@ from answers import verdict
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.sandbox import Worker
 
 
 @pytest.mark.parametrize(
@@ -71,14 +70,13 @@ def test_the_derivative_op_is_refused():
 
 
 @pytest.mark.parametrize("body", ["x * torch.sigmoid(x)", "torch.nn.functional.silu(x)"])
-def test_isolated_a_refusal_names_the_answers_line_and_none_of_pytorchs_own(body):
+def test_isolated_a_refusal_names_the_answers_line_and_none_of_pytorchs_own(body, worker):
     source = f"import torch\nimport triton\n\n\ndef silu_forward(x):\n    return {body}\n"
-    with Worker() as worker:
-        report = check_answer(Answer("silu_forward", (Cell("a", source),)), Settings("triton"), worker=worker)
+    report = check_answer(Answer("silu_forward", (Cell("a", source),)), Settings("triton"), worker=worker)
     assert report.summary.startswith(f"Line 6, `return {body}`: You "), report.summary
 
 
-def test_isolated_an_error_on_its_way_through_triton_names_the_answers_line():
+def test_isolated_an_error_on_its_way_through_triton_names_the_answers_line(worker):
     source = """
 import torch
 import triton
@@ -88,6 +86,5 @@ def kernel(x_ptr, y_ptr):
 def silu_forward(x):
     kernel[(1,)](x)
 """
-    with Worker() as worker:
-        report = check_answer(Answer("silu_forward", (Cell("a", source),)), Settings("triton"), worker=worker)
+    report = check_answer(Answer("silu_forward", (Cell("a", source),)), Settings("triton"), worker=worker)
     assert "fails in line 8, `kernel[(1,)](x)`: TypeError: " in report.cases[0].message, report.cases[0].message
