@@ -72,6 +72,7 @@ CASES = {
     ),
     "attention, beside garbage": (kernels.of_lengths_beside_garbage, *LENGTHS, fixed),
     "one number of a sum, block by M": (kernels.pick(wide), *OF_X, fixed),
+    "parts beyond a length are left out": (kernels.parts, (X, SOME), (0, 1), fixed),
     "attention, paged": (kernels.paged(PAGES, 8), PAGED, (0, 1, 2), fixed),
     "welford": (kernels.var(lambda M: 256), *OF_X, fixed),
     "welford, block by M": (kernels.var(wide), *OF_X, count(wide)),
@@ -86,6 +87,7 @@ CASES = {
     "product of many zeros": (kernels.product(by_16), (A.relu(), W.relu()), (0,), count(by_16)),
 }
 QUICK = {"product, block of K by M", "split-K by atomics, by M", "welford, block by M", "attention, paged"}
+QUICK.add("parts beyond a length are left out")
 
 
 def run(function, arguments, batch, chosen):

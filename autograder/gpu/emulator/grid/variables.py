@@ -9,6 +9,7 @@ import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
 from .. import offsets
+from ..history.hashes import carry
 from .fallback import NoLockstep
 from .pointers import BlockPointer, Descriptor, Pointer
 
@@ -92,6 +93,7 @@ def _changed_handle(handle: Any, change: Change) -> Any:
         made = handle.moved(change)
     elif type(handle) is TensorHandle:
         made = TensorHandle(change(handle.data), handle.dtype)
+        carry(made, change, handle)
     else:
         raise NoLockstep
     made.attr = handle.attr
@@ -114,6 +116,7 @@ def _either_handle(one: Any, other: Any, choose: Choice) -> Any:
         made = Pointer(one.region, choose(one.offsets, other.offsets), one.dtype, one.bare and other.bare)
     elif type(one) is TensorHandle and one.data.dtype == other.data.dtype:
         made = TensorHandle(choose(one.data, other.data), one.dtype)
+        carry(made, choose, one, other)
     else:
         raise NoLockstep
     return offsets.mark(made, offsets.total(offsets.kind_of(one), offsets.kind_of(other)))

@@ -1,6 +1,7 @@
 """Hashes of 64 bits, elementwise."""
 
 import hashlib
+from collections.abc import Callable
 
 import numpy as np
 from triton.runtime.interpreter import TensorHandle
@@ -65,3 +66,11 @@ def history(handle: TensorHandle) -> np.ndarray:
 def put(handle: TensorHandle, h: np.ndarray) -> None:
     """Gives a handle's elements their histories."""
     setattr(handle, _HELD, h)
+
+
+def carry(made: TensorHandle, change: Callable[..., np.ndarray], *handles: TensorHandle) -> None:
+    """Gives a handle the histories of those that it was made of, by the ``change`` that made its data; none where they
+    have none.
+    """
+    if any(hasattr(one, _HELD) for one in handles):
+        put(made, change(*(np.broadcast_to(history(one), one.data.shape) for one in handles)))
