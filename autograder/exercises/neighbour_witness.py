@@ -10,6 +10,7 @@ from ...kernels.wild import neighbours as wild
 from .cases.suspect import first, suspect
 
 WORKGROUPS = 16  # of a GPU so small that a small input fills it
+_decode_sum: Callable[..., Tensor] = wild.decode_sum
 
 
 def expert_product(a: Tensor, b: Tensor, few: int = 1) -> Tensor:
@@ -63,7 +64,7 @@ SUSPECTS = (
     suspect(
         decode_sum,
         torch.int64,
-        lambda x, few=1: other_bits(lambda rows: wild.decode_sum(rows, WORKGROUPS), x, few),
+        lambda x, few=1: other_bits(lambda rows: _decode_sum(rows, WORKGROUPS), x, few),
         thread="lightseekorg/tokenspeed#904",
         story="tokenspeed cut the keys into as many parts as kept 256 workgroups busy, here 16: the more rows, the "
         "fewer parts.",

@@ -139,7 +139,9 @@ class InProcess:
         given = Given(self.contract, args, lambda name, tensor: self.copy(tensor))
         with Emulator(follow=True) as emulator, np.errstate(all="ignore"):
             outputs = self.contract.returned(self.function(*given.handed), given.handed)
-        return emulator.histories, emulator.histories.of(outputs[output])[index]
+        histories = emulator.histories
+        assert histories is not None
+        return histories, histories.of(outputs[output])[index]
 
     def _machine(self, shuffle: int | None, fill: float | None, replay: "Replay | None", given: Given) -> Machine:
         if not self._emulated():
