@@ -67,5 +67,5 @@ def add_rms_norm(x, residual, weight, eps=1e-6):
         kernel, block = add_rms_norm_kernel, triton.next_power_of_2(N)
         if N > BLOCK:
             kernel, block = add_rms_norm_long_kernel, BLOCK // 4
-        kernel[(M,)](x, residual, weight, y, total, N, eps, BLOCK=block, num_warps=max(block // 512, 1))
+        kernel[(M,)](x, residual, weight, y, total, N, eps, BLOCK=block, num_warps=min(max(block // 512, 1), 16))
     return y, total

@@ -36,6 +36,6 @@ def gemma_norm(x, weight, eps=1e-6):
     y = torch.empty_like(x)
     if x.numel():
         block = triton.next_power_of_2(N)
-        warps = min(max(block // 512, 1), 32)
+        warps = min(max(block // 512, 1), 16)
         gemma_norm_kernel[(M,)](x, weight, y, N, eps, BLOCK=block, num_warps=warps)
     return y

@@ -7,7 +7,7 @@ from ..judge import Exercise, Floors, Output, Tolerance, case, draw
 from ..runner import Args
 from .cases.elementwise import normal
 from .cases.rounding import floors
-from .cases.rows import ORDINARY, offset, rowwise, weights
+from .cases.rows import ORDINARY, SPILLED, offset, rowwise, weights
 from .rms_norm import forward_floor, rms_norm
 
 
@@ -91,5 +91,6 @@ add_rms_norm = Exercise(
     points=4,
     least_bytes=moved,
     traffic=1.05,
-    about=("memory traffic", "variance far below eps"),
+    spills=SPILLED,
+    about=("memory traffic", "register spills", "variance far below eps"),
 )

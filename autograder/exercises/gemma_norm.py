@@ -8,7 +8,7 @@ from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug,
 from ..runner import Args
 from .cases.elementwise import normal
 from .cases.rounding import EPS, floors
-from .cases.rows import row_bytes, rowwise
+from .cases.rows import SPILLED, row_bytes, rowwise
 from .rms_norm import forward_floor, rms_norm
 
 
@@ -76,5 +76,6 @@ gemma_norm_record = Exercise(
     points=2,
     least_bytes=lambda x, weight, eps=1e-6: row_bytes(x, weight, statistics=0),
     traffic=1.05,
+    spills=SPILLED,
     about=("small weights in bfloat16", "weights of 16 in bfloat16"),
 )

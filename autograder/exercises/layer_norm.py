@@ -12,7 +12,7 @@ from ..judge import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
 from ..runner import Args
 from .cases.elementwise import gradient, normal
 from .cases.rounding import EPS, floors, leaning_walk, walk
-from .cases.rows import backward, offset, row_bytes, row_max, row_mean, rowwise, weights
+from .cases.rows import SPILLED, backward, offset, row_bytes, row_max, row_mean, rowwise, weights
 from .cases.signature import MakeArguments
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
@@ -161,6 +161,7 @@ layer_norm_forward = Exercise(
     points=4,
     least_bytes=lambda x, weight, bias, eps=1e-5: row_bytes(x, weight, bias, statistics=2),
     traffic=1.05,
+    spills=SPILLED,
     about=("constant rows", "1 column", "variance far below eps", "eps = 0.1"),
 )
 

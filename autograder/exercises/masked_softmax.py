@@ -6,6 +6,7 @@ from torch import Tensor
 from ...kernels.wild import attention as wild
 from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, also, case, draw
 from .cases.rounding import EPS, floors, leaning_walk
+from .cases.rows import SPILLED
 from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 CONVERT = "Convert to float32 first, compute there, and round once at the end."
@@ -248,6 +249,7 @@ masked_softmax_forward = Exercise(
     # All of x, since what is masked comes with its neighbours; a row longer than a block is read twice.
     least_bytes=lambda x, mask: x.numel() + 2 * x.numel() * x.element_size(),
     traffic=1.6,
+    spills=SPILLED,
     about=("a row of nothing", "nothing at all", "1 column", "many rows"),  # rows without a True among the last
 )
 

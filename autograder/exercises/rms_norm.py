@@ -9,7 +9,7 @@ from ..runner import Args
 from .cases.borrowed import fused_rms_norm
 from .cases.elementwise import gradient, normal
 from .cases.rounding import EPS, floors, leaning_walk, walk
-from .cases.rows import backward, row_bytes, row_mean, rowwise, weights
+from .cases.rows import SPILLED, backward, row_bytes, row_mean, rowwise, weights
 from .cases.signature import MakeArguments
 
 
@@ -110,6 +110,7 @@ rms_norm_forward = Exercise(
     points=3,
     least_bytes=lambda x, weight, eps=1e-6: row_bytes(x, weight, statistics=1),
     traffic=1.05,
+    spills=SPILLED,
     about=("variance far below eps", "float16 values of 300"),
 )
 

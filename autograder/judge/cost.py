@@ -20,7 +20,7 @@ from ..words import Quality
 from .case_verdict import Judged
 from .closeness import Expected, expect, unlike
 from .determinism import fault_in
-from .records.record import COMPILE, MEMORY, TRAFFIC, Case, Exercise, Large
+from .records.record import COMPILE, MEMORY, SPILLS, TRAFFIC, Case, Exercise, Large
 from .results.aim import Aim, Flaw
 from .results.case_result import CaseResult, Status
 from .trial import describe, unforeseeable
@@ -31,6 +31,10 @@ Compile = Callable[[Sequence[KernelLaunch], Sequence[Target]], Figures]
 
 KERNELS = 32
 _IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
+_FEWER_NUMBERS = (
+    "What no register holds goes to memory and back. Of each tensor a thread holds the block over 32 · num_warps "
+    "numbers: launch it with more warps, or walk along the row in blocks."
+)
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 _ACCEPTED = "The emulator runs Python; a GPU runs what Triton's compiler accepts."
 
@@ -200,6 +204,18 @@ def judge_compile(
     aims = {one.result.aim for one in judged if one.outcome and any(map(_is_among(rows), one.outcome.launches))}
     aim = next((aim for aim in (Aim.PLAIN, Aim.DTYPES, Aim.LAYOUTS, Aim.EDGES, Aim.POINT) if aim in aims), Aim.PLAIN)
     return report, [_compiled(report["status"], report["reason"], hint, kind, aim)]
+
+
+def judge_spills(record: Exercise, compiled: Figures) -> list[CaseResult]:
+    """What a thread spills in the form of a launch that spills most, where the record limits it and all compiled."""
+    if record.spills is None or compiled["status"] != "pass":
+        return []
+    worst = max(compiled["targets"], key=lambda row: row["spills"] or 0)
+    spilled, most = worst["spills"] or 0, record.spills
+    message = f"A thread of {worst['kernel']} spills {spilled:,} bytes on {worst['target']}; up to {most} are accepted"
+    if spilled <= most:
+        return [_found(record, SPILLS, "pass", f"{message}.")]
+    return [_found(record, SPILLS, "fail", f"{message} (in the launch with {worst['launch']}).", hint=_FEWER_NUMBERS)]
 
 
 def _is_among(rows: list[Figures]) -> Callable[[KernelLaunch | str], bool]:

@@ -14,7 +14,7 @@ from ..runner import Args, Runner, Trouble
 from ..words import Quality
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
-from .cost import Compile, Figures, judge_compile, judge_memory, judge_process, judge_traffic
+from .cost import Compile, Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic
 from .fingerprint import Failing, fingerprint
 from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from .redaction import redacted
@@ -129,6 +129,8 @@ class _Check:
             self.at("compiling for GPUs")
             found.compiled, more = judge_compile(found.judged, report, self.settings.gpus)
             found.cases += more
+            if isinstance(self.record, Exercise):
+                found.cases += judge_spills(self.record, found.compiled)
         return found
 
     def examined(self, see: Callable[[Judged], None] = lambda judged: None) -> _Found:

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from answers import answer
+from answers import PAIRS, answer
 from compiler_kernels import cache  # noqa: F401
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.checking import check_answer
@@ -125,3 +125,24 @@ def test_the_hint_says_what_to_write_in_place_of_what_the_compiler_refuses(line,
     report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), Settings("triton"))
     (case,) = (case for case in report.cases if case.name == "compiles for a GPU")
     assert hint in case.hint, str(report)
+
+
+WARPS = "warps = min(max(block // 512, 1), 16)"
+
+
+@pytest.mark.parametrize(("warps", "efficient"), [("warps = 4", False), ("warps = 8", True)])
+def test_a_block_that_is_too_large_for_its_warps_spills(warps, efficient):
+    """With 8 warps a few bytes, as with any number of them."""
+    report = check_answer(answer("gemma_norm", "triton", WARPS, warps), Settings("triton"))
+    assert (report.correct, report.portable, report.efficient, report.passed) == (True, True, efficient, efficient)
+    (spills,) = (case for case in report.cases if case.name == "register spills")
+    if not efficient:
+        assert "(in the launch with " in spills.message and "BLOCK=32768, num_warps=4" in spills.message
+        assert "more warps" in spills.hint
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", [name for name, backend in PAIRS if backend == "triton"])
+def test_our_answers_compile_for_every_gpu(name):
+    report = check_answer(answer(name, "triton"), Settings("triton", targets="all"))
+    assert report.passed, str(report)

@@ -17,6 +17,9 @@ from .wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_
 
 ROWWISE = "rowwise"
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
+# Bytes that a thread may spill. In a row of 20,011 columns ptxas spills up to 52 of a norm whatever the number of warps
+# is; with too few warps it is hundreds and thousands.
+SPILLED = 64
 HALF = 30.0  # the same for float16, where the squares of 300 are infinite: that is a case of its own
 
 

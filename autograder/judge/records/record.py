@@ -61,7 +61,13 @@ class Output:
     like: str | torch.dtype = "x"
 
 
-BIAS, MEMORY, TRAFFIC, COMPILE = MEASURED = ("bias", "peak memory", "memory traffic", "compiles for a GPU")
+BIAS, MEMORY, TRAFFIC, COMPILE, SPILLS = MEASURED = (
+    "bias",
+    "peak memory",
+    "memory traffic",
+    "compiles for a GPU",
+    "register spills",
+)
 Convention = Literal["", "infinity", "no token", "bad label", "empty row"]
 Subject = Literal[
     "plain", "again", "empty", "single", "sizes", "layout", "half precision", "range", "masking", "NaN and infinity"
@@ -223,6 +229,7 @@ class Exercise:
     either: its value is as right as the oracle's everywhere: two ways to round what lies between.
     least_bytes: bytes that must move for these arguments: every input read once, every result written once.
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
+    spills: the bytes that a thread of a Triton answer may spill, or None where it is not graded.
     upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
     gradient_of: an input whose gradient is the last output. The answer returns the one before, attached to the graph,
         and the check takes the gradient of it for `upstream_of`.
@@ -253,6 +260,7 @@ class Exercise:
     wild: tuple[Bug, ...] = ()
     least_bytes: Callable[..., int] | None = None
     traffic: float | None = None
+    spills: int | None = None
     upcast: bool = True
     gradient_of: str = ""
     most_bytes: Callable[..., int] | None = None
