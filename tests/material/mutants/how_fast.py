@@ -19,6 +19,13 @@ MUTANTS = {
         ("counts in int32", "sizes.unbind(1)", "sizes.int().unbind(1)", "sizes near 300,000"),
         ("knows elements of two bytes only", "element_bytes * moved", "2 * moved", "float32"),
     ),
+    ("programs_at_once", "torch"): (
+        ("rounds no registers up", "(-(-registers // 8) * 8)", "registers", "registers run out"),
+        ("forgets what each program takes", "(shared + 1024)", "shared.clamp(min=1)", "shared memory runs out"),
+        ("forgets the warps", "torch.minimum(64 // warps, by_registers)", "by_registers", "few registers"),
+        ("knows no most", "least.clamp(max=32)", "least", "one warp"),
+        ("lets spills run", "torch.where(spilled > 0, 0, least.clamp(max=32))", "least.clamp(max=32)", "spills"),
+    ),
     ("add_rms_norm", "triton"): (
         (
             "has eps outside the root",
