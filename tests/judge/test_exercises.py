@@ -142,9 +142,13 @@ def test_mutants_are_of_answers():
     assert set(MUTANTS) <= set(PAIRS)
 
 
+SMALL_INTEGERS = ("programs_at_once",)  # up to 32: half precision holds them all
+
+
 def wrongs(name: str, backend: str):
     more = broken.BACKWARD if name.endswith("_backward") else ()
     found = broken.GENERAL + more + (broken.TORCH if backend == "torch" else ())
+    found = [one for one in found if one is not broken.half_precision or name not in SMALL_INTEGERS]
     return [one for one in found if not EXERCISES[name].writes or one not in broken.RETURNED]
 
 
