@@ -76,7 +76,9 @@ def record(*cases, **more) -> Exercise:
 
 
 PLAIN = record(plain(torch.float16), plain(torch.bfloat16))
-FAMILY = record(*elementwise(("x", "update"), "x", lambda: torch.ones(3)))
+SWEPT = elementwise(("x", "update"), "x", lambda: torch.ones(3))
+# Away from the largest float16 a number is rounded up to infinity, which is another failure.
+FAMILY = record(*(replace(one, within=one.within and 1e4) for one in SWEPT))
 
 
 def bias(report):
