@@ -77,3 +77,22 @@ def neighbour_witness(block):
         "expert_product": (x[:, :200], x.T[:200], 8),  # one row more than there are experts
         "decode_sum": (x[:8], 2),  # 8 parts of one block, and 2 of four among 8
     }[block]
+
+
+# %% window_witness
+def window_witness():
+    """(x, window), finite, on which the kernel is off by more than 0.1."""
+    return torch.zeros(1, 4), 2  # the third element has half of the weight, and is not read
+
+
+# %% lion_witness
+def lion_witness():
+    """(param, grad, m), finite, on which the kernel is off by more than lr; lr, beta and decay may follow."""
+    one = torch.ones(1)
+    return one, -0.01 * one, 0 * one, 1e-4, 0.9, 0.1  # the gradient says up, with 0.1 of the weight added it says down
+
+
+# %% rank_witness
+def rank_witness():
+    """(logits, rank) on which the kernel's token is off by more than 0: a wrong token."""
+    return torch.zeros(1, 2), torch.tensor([1])  # two equal logits: the second one's token is 1

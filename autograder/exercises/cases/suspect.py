@@ -22,11 +22,13 @@ def suspect(
     asked: str,
     hint: str,
     integers: tuple[str, ...] = (),
+    who: str = "",
 ) -> Witness:
     """The witness against ``planted``, which is to compute ``oracle``, a function in float64 of its name and contract.
 
     like: the dtype of the result (`record.Output`). apart: how far off a result has to be, for these arguments in
-    float64. asked, complaint, integers: as in `record.Witness`. story: who shipped it, and what it did.
+    float64. asked, complaint, integers: as in `record.Witness`. story: who shipped it, and what it did. who: what a
+    report calls ``planted``.
     """
     exercise = Exercise(
         name=oracle.__name__,
@@ -37,7 +39,7 @@ def suspect(
         tolerance=Tolerance(1, 8, OBVIOUS, lambda *args: (apart(*args),)),
         hint="",
     )
-    bug = WildBug(f"what is planted in {exercise.name}", thread, planted, "", story)
+    bug = WildBug(who or f"what is planted in {exercise.name}", thread, planted, "", story)
     return Witness(
         name=exercise.name,
         summary=exercise.summary,
