@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from ..judge import Cluster, Job, Store, Verdict, count
+from ..judge import Cluster, Job, Store, Verdict
 from ..runner import Answer, SandboxError
-from ..words import Exit
+from ..words import Exit, count
 from .cluster import local, prepare
 from .course import Course, NoCourse
 from .nbgrader.class_seed import ClassSecretError

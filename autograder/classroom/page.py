@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..words import visible
+from ..words import count, visible
 from . import figures
 from .class_findings import FAILED, PASSED, UNREACHED, Answer, Findings
 from .nbgrader.export import GRADED, WAITS
@@ -73,8 +73,8 @@ def similar_page(assignment: str, found: Sequence[Group]) -> str:
         return as_page(f"{assignment}: similar answers", [f"<h1>{escape(assignment)}: no similar answers</h1>"])
     shown = [f"<h1>{escape(assignment)}: similar answers</h1>", f'<p class="quiet">{SIMILAR}</p>']
     for group in found:
-        students, like = _counted(len(group.counts), "student"), "like the published ones" * group.published
-        title = f"{students}, {len(group.alike)} of {_counted(group.of, 'answer')} {like}".rstrip()
+        students, like = count(len(group.counts), "student"), "like the published ones" * group.published
+        title = f"{students}, {len(group.alike)} of {count(group.of, 'answer')} {like}".rstrip()
         who = ", ".join(f"{student} ({count})" for student, count in group.counts)
         shown += [f"<h2>{title}</h2><p>{escape(who)}</p>", *map(_beside, group.alike)]
     return as_page(f"{assignment}: similar answers", shown)
@@ -87,7 +87,7 @@ def _beside(alike: Alike) -> str:
         for one in alike.programs[:PROGRAMS]
     ]
     more = len(alike.programs) - PROGRAMS
-    rest = f"<p>Not shown: {_counted(more, 'program')}.</p>" if more > 0 else ""
+    rest = f"<p>Not shown: {count(more, 'program')}.</p>" if more > 0 else ""
     title = f"{escape(alike.answer)}: {', '.join(map(escape, sorted(alike.students)))}"
     return f'<details><summary>{title}</summary><div class="pair">{"".join(columns)}</div>{rest}</details>'
 
@@ -128,7 +128,7 @@ def _overview(found: Findings) -> str:
     listed = ", ".join(f"{n} {plural.get(status, status) if n > 1 else status}" for status, n in counts.items())
     seconds = sum(answer.seconds for answer in found.answers)
     lines = [
-        f"{_counted(len(found.learners), 'learner')}: {listed}.",
+        f"{count(len(found.learners), 'learner')}: {listed}.",
         f"Checking took {duration(seconds)} of processor time.",
     ]
     if found.unchecked:
@@ -197,10 +197,10 @@ def _cases(answer: Answer) -> str:
     return f'<h3 id="{escape(answer.name)}">{escape(answer.name)}</h3>{table}'
 
 
-def _similar(assignment: str, count: int) -> str:
-    if not count:
+def _similar(assignment: str, groups: int) -> str:
+    if not groups:
         return ""
-    return f'<p><a href="{quote(assignment)}-similar.html">{_counted(count, "group")}</a>, for a person to judge.</p>'
+    return f'<p><a href="{quote(assignment)}-similar.html">{count(groups, "group")}</a>, for a person to judge.</p>'
 
 
 def _learners(found: Findings, folder: Path) -> str:
@@ -215,10 +215,6 @@ def _learners(found: Findings, folder: Path) -> str:
         late = f"{learner.late} d" if learner.late else ""
         rows.append([escape(learner.id), escape(learner.name), score, _right(late), ", ".join(pages)])
     return _table(["student", "name", _right("score"), _right("late"), "feedback"], rows)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' if count != 1 else ''}"
 
 
 def _wide(content: str) -> str:

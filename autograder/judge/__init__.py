@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         WildBug,
         Witness,
     )
-    from .report.phrases import count
     from .report.plot import drawn
     from .results.aim import Aim
     from .results.scoring import Points

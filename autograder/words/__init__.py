@@ -4,5 +4,5 @@ from .ipython import shell
 from .lazy import lazy_face
 from .progress import Progress, Terminal
 from .quality import Quality
-from .text import is_python, visible
+from .text import count, is_python, visible
 from .usage import Commands, Exit, UsageError, new_file

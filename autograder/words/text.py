@@ -1,8 +1,14 @@
-"""Text from elsewhere: as it may be shown, and whether it is Python."""
+"""Text: how many there are of something; from elsewhere, as it may be shown, and whether it is Python."""
 
 import ast
 import functools
 import warnings
+
+
+def count(number: int, noun: str) -> str:
+    """``1 launch``, ``2,000 launches``."""
+    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def visible(text: str) -> str:

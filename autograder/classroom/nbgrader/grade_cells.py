@@ -17,8 +17,9 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_solution, is_task
 from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
-from ...judge import Job, Store, Verdict, count, make, shared_worker
+from ...judge import Job, Store, Verdict, make, shared_worker
 from ...runner import Answer, Budget, Cell, Limits, Worker
+from ...words import count
 from . import by_hand, hidden_cases, interrupt
 from .class_seed import class_seed
 from .notebook_code import prying

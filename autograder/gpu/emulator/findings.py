@@ -164,8 +164,3 @@ def place_of(error: BaseException) -> Place:
             trace = trace.tb_next
         cause = cause.__cause__
     return place
-
-
-def count(number: int, noun: str) -> str:
-    """``1 element``, ``2,000 elements``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -3,8 +3,9 @@
 import numpy as np
 import torch
 
+from ...words import count
 from . import messages, poison
-from .findings import Finding, count
+from .findings import Finding
 from .shadow import Shadow
 
 _MOST = 1 << 28  # bytes of a storage

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...words import count
 from .address_space import Outside, Region
 from .claims import Lie
-from .findings import Finding, Kind, Place, count, way
+from .findings import Finding, Kind, Place, way
 from .footprint import Beside
 from .shadow import Clash
 

@@ -5,7 +5,7 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...words import visible
+from ...words import count, visible
 from ..devices import DEVICES
 from .allowed import Allowances
 from .baseline import Baseline
@@ -229,12 +229,6 @@ def not_watched(commands: list[str]) -> str:
         f" It started {what} not watched (`{commands[0]}`): kernels launched there were not checked. Run what such a "
         "process runs under the sanitizer by itself."
     )
-
-
-def count(number: int, noun: str) -> str:
-    """``1 launch``, ``2 launches``."""
-    plural = f"{noun}es" if noun.endswith("ch") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 class Page:

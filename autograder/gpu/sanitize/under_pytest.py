@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ...words import count
 from ..compiler.ahead_of_time import RunJobs
 from . import cobertura, revision, run_report
 from .allowed import Allowance, Allowances
@@ -154,8 +155,8 @@ class Plugin:
         found = found or f"nothing {'new' if self.passed else 'found'}"
         found += "".join(f", {number} {how}" for how, number in self.passed.items())
         launches, kernels = (
-            run_report.count(totals.kernels.total(), "launch"),
-            run_report.count(len(totals.kernels), "kernel"),
+            count(totals.kernels.total(), "launch"),
+            count(len(totals.kernels), "kernel"),
         )
         return f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}"
 

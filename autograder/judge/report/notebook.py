@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape as escape_markup
 
-from ...words import visible
+from ...words import count, visible
 from ..results.case_result import CaseResult, Curve
 from ..results.causes import Cause
 from ..results.data import ReportData
@@ -129,7 +129,7 @@ def failure(report: ReportData) -> str:
     if drawn:
         parts.append(figure(*drawn))
     parts += [also_in(cause) for cause in causes[:1]]
-    parts.append(more_causes(f"{phrases.count(len(causes) - 1, 'more cause')} of failure", causes[1:]))
+    parts.append(more_causes(f"{count(len(causes) - 1, 'more cause')} of failure", causes[1:]))
     parts.append(more_causes("Also found, not required", rest))
     return "".join(parts)
 
@@ -150,7 +150,7 @@ def cases_of(cause: Cause) -> str:
     """Returns the name of the only case behind a cause, or all of them folded."""
     if len(cause.cases) == 1:
         return f'<span class="quiet">{escape(cause.cases[0].name)}</span>'
-    return folded(phrases.count(len(cause.cases), "case"), items(cause.cases))
+    return folded(count(len(cause.cases), "case"), items(cause.cases))
 
 
 def first_failure(report: ReportData, cause: Cause) -> str:
@@ -168,7 +168,7 @@ def first_failure(report: ReportData, cause: Cause) -> str:
 def also_in(cause: Cause) -> str:
     """Returns the other cases of a cause, folded; "" where there are none."""
     more = cause.cases[1:]
-    return folded(f"The same cause in {phrases.count(len(more), 'more case')}", items(more)) if more else ""
+    return folded(f"The same cause in {count(len(more), 'more case')}", items(more)) if more else ""
 
 
 def what_happened(case: CaseResult) -> str:

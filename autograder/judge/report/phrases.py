@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...words import Quality, visible
+from ...words import Quality, count, visible
 from ..results.aim import Aim
 from ..results.case_result import CaseResult, Failure
 from ..results.causes import Cause
@@ -149,11 +149,6 @@ def number(value: float) -> str:
     if 0 < abs(single) < SMALLEST_NORMAL:
         return np.format_float_scientific(single, min_digits=1)
     return str(single)
-
-
-def count(how_many: int, noun: str) -> str:
-    """Returns ``1 case`` or ``1,234 cases``."""
-    return f"{how_many:,} {noun}" if how_many == 1 else f"{how_many:,} {noun}s"
 
 
 def element(failure: Failure) -> str:

@@ -17,9 +17,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
+from ...words import count
 from ..results.case_result import Curve
 from ..results.distance import ulp
-from . import phrases
 
 BINS = 400
 NEAR, FAR = 1e-8, 1e5  # the axis shows the decades between these on both sides of zero
@@ -55,7 +55,7 @@ def plot(axes: Axes, curve: Curve) -> None:
     """Draws the curves of a case into ``axes``."""
     far = reach(curve)
     beyond = int(np.count_nonzero(wrong(curve) & (np.abs(curve.x) > far)))
-    note = f"  ({phrases.count(beyond, 'more wrong value')} beyond this axis)" if beyond else ""
+    note = f"  ({count(beyond, 'more wrong value')} beyond this axis)" if beyond else ""
     axes.set_xscale("symlog", linthresh=NEAR, linscale=0.7)
     axes.set_xlim(-far, far)
     axes.set_xticks(*decades(far))

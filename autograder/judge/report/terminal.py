@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 
-from ...words import Terminal, visible
+from ...words import Terminal, count, visible
 from ..results.causes import Cause
 from ..results.data import ReportData
 from . import phrases
@@ -28,7 +28,7 @@ def render(report: ReportData, color: bool | None = None, points: bool = True, d
     page = Page(Terminal.wants_color(sys.stdout) if color is None else color, width)
     verdict = phrases.verdict(report, points)
     if report.passed:
-        verdict += f", {phrases.count(len(phrases.passing(report.cases)), 'case')}"
+        verdict += f", {count(len(phrases.passing(report.cases)), 'case')}"
     page.line(f"{report.exercise} ({report.backend}): {verdict}", BOLD, verdict_color(report))
     if phrases.is_stub(report):
         page.line(phrases.of_a_stub(report))
@@ -51,7 +51,7 @@ def render(report: ReportData, color: bool | None = None, points: bool = True, d
         shown = 1 + OTHERS
         for cause in causes[1:shown]:
             first_failure(page, report, cause)
-    more_causes(page, f"{phrases.count(len(causes) - shown, 'more cause')} of failure", causes[shown:])
+    more_causes(page, f"{count(len(causes) - shown, 'more cause')} of failure", causes[shown:])
     more_causes(page, "Also found, not required", rest)
     if points and not report.passed:
         split(page, report)
@@ -82,7 +82,7 @@ def more_causes(page: "Page", title: str, causes: list[Cause]) -> None:
         page.line(f"in {phrases.behind(cause)}", DIM, indent=LABELLED)
     if causes[OTHERS:]:
         names = "; ".join(case.name for cause in causes[OTHERS:] for case in cause.cases)
-        page.line(f"and {phrases.count(len(causes) - OTHERS, 'cause')} more, in {names}", DIM, indent=LABELLED)
+        page.line(f"and {count(len(causes) - OTHERS, 'cause')} more, in {names}", DIM, indent=LABELLED)
 
 
 def first_failure(page: "Page", report: ReportData, cause: Cause) -> None:
@@ -120,7 +120,7 @@ def traceback(page: "Page", lines: list[str]) -> None:
         return
     page.blank()
     if len(lines) > DETAIL_LINES:
-        page.line(f"... {phrases.count(len(lines) - DETAIL_LINES, 'line')} above", DIM, indent=4)
+        page.line(f"... {count(len(lines) - DETAIL_LINES, 'line')} above", DIM, indent=4)
     for line in lines[-DETAIL_LINES:]:
         page.lines.append(" " * 4 + line)
     page.blank()

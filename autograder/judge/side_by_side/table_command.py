@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...words import Exit, Terminal, UsageError, visible
+from ...words import Exit, Terminal, UsageError, count, visible
 from ..make_all import NoWorker, made_by, made_here
-from ..report.phrases import count
 from .process import Process
 from .table_job import Job, read
 from .table_line import about, is_final, without_report
