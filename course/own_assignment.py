@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ..autograder.words import Commands, Exit, UsageError
+from ..autograder.words import Commands, Exit, UsageError, count
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = """# {name}
@@ -76,8 +76,6 @@ def add_to(commands: Commands) -> None:
 
 def main(options: argparse.Namespace) -> int:
     """Writes the notebook and the records beside it; returns the exit status. Raises UsageError."""
-    from ..autograder.judge.report.phrases import count  # which imports NumPy
-
     folder = _folder(options.course, options.name)
     if not options.exercise and not options.record:
         raise UsageError("an assignment needs an exercise: name some with --exercise, or your own with --record")

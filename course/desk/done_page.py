@@ -11,8 +11,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ...autograder.judge.report.phrases import count
 from ...autograder.judge.results.distance import MOSTLY_ULP, ulp
+from ...autograder.words import count
 from .chapter_progress import Chapter, Report, Step, read_progress, read_reports
 
 NAME = "done.html"
