@@ -4,7 +4,7 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 
 import torch
@@ -121,13 +121,17 @@ class _Check:
     at: Callable[[str], None]
 
     def compiled(self, start: Callable[[], None], report: Compile) -> _Found:
-        """What a check of an answer finds, and where it is right so far, what compilers say of its launches. start: has
-        the compiler's process start.
+        """What a check of an answer finds, and what compilers say of its launches: where it is right so far all of
+        them, else Triton's front end alone, by what it refuses. start: has the compiler's process start.
         """
         found = self.examined(_starting(start))
-        if not found.stopped and self._all_right(found):
-            self.at("compiling for GPUs")
-            found.compiled, more = judge_compile(found.judged, report, self.settings.gpus)
+        if found.stopped:
+            return found
+        self.at("compiling for GPUs")
+        right = self._all_right(found)
+        compiled, more = judge_compile(found.judged, partial(report, whole=right), self.settings.gpus)
+        if right or compiled["status"] == "fail":
+            found.compiled = compiled
             found.cases += more
             if isinstance(self.record, Exercise):
                 found.cases += judge_spills(self.record, found.compiled)

@@ -146,3 +146,16 @@ def test_a_block_that_is_too_large_for_its_warps_spills(warps, efficient):
 def test_our_answers_compile_for_every_gpu(name):
     report = check_answer(answer(name, "triton"), Settings("triton", targets="all"))
     assert report.passed, str(report)
+
+
+def test_what_no_gpu_compiles_is_told_whatever_else_is_wrong():
+    """The values are wrong, and a global is no constant: whoever mends the first learns of the second before."""
+    wrong = answer("gelu_forward", "triton", GELU, f"    t = 2.0 * t * PLAIN\n{GELU}")
+    both = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), Settings("triton"))
+    failing = [case.name for case in both.cases if case.status == "fail" and not case.bonus]
+    assert failing[-1] == "compiles for a GPU" and len(failing) > 1, str(both)
+    mended = answer("gelu_forward", "triton", GELU, f"    t = t * PLAIN\n{GELU}")
+    mended = check_answer(replace(mended, cells=(PLAIN, *mended.cells)), Settings("triton"))
+    assert mended.score >= both.score, (mended.score, both.score)
+    other = check_answer(answer("gelu_forward", "triton", GELU, f"    t = 2.0 * t\n{GELU}"), Settings("triton"))
+    assert other.compile is None and "compiles for a GPU" not in [case.name for case in other.cases]

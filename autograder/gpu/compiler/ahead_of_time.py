@@ -58,13 +58,17 @@ class _Job:
 
 
 def compile_report(
-    launches: Iterable[KernelLaunch], run_jobs: RunJobs, targets: Sequence[Target] | None = None
+    launches: Iterable[KernelLaunch],
+    run_jobs: RunJobs,
+    targets: Sequence[Target] | None = None,
+    whole: bool = True,
 ) -> Json:
     """Compiles what was launched for machines that are not here. Returns the report that the package's docstring
     describes.
 
     Every form of every kernel goes through Triton's front end, and as many as `forms.covering` chooses through the
-    whole compiler, for each target. Of more than `WHOLE` of these, the first of every kernel come first.
+    whole compiler, for each target. Of more than `WHOLE` of these, the first of every kernel come first. whole: not
+    the front end alone, with the first form of every kernel.
     """
     version = _triton_version()
     if version is None:
@@ -76,10 +80,12 @@ def compile_report(
         reason = f"The kernels are launched in {len(found):,} forms, with other constants, types or options each time; "
         return _none("fail", f"{reason}at most {FORMS} can be compiled, and all of them must be.", version)
     targets = targets or Target.named()
+    if not whole:
+        found = [*{(form.kernel, form.source): form for form in reversed(found)}.values()]
     fronts = [job for form in found for job in _prepare(form, targets, version, whole=False)]
     try:
         _compile(fronts, run_jobs)
-        chosen, left_out = _chosen(fronts)
+        chosen, left_out = _chosen(fronts) if whole else ([], 0)
         right = {(job.launch.key(), job.target) for job in fronts if job.status == "pass"}
         prepared = [job for form in chosen for job in _prepare(form, targets, version, whole=True)]
         complete = [job for job in prepared if (job.launch.key(), job.target) in right]

@@ -99,7 +99,9 @@ class Compiles(Protocol):
     def start(self) -> None:
         """Starts its process, without waiting for it."""
 
-    def report(self, launches: Sequence[KernelLaunch], targets: Sequence[Target] | None = None) -> dict[str, Any]:
+    def report(
+        self, launches: Sequence[KernelLaunch], targets: Sequence[Target] | None = None, whole: bool = True
+    ) -> dict[str, Any]:
         """What compilers make of the launches, as `compiler.compile_report` says it."""
 
 

@@ -57,10 +57,12 @@ class Compiler:
             self._folder.cleanup()
         self._worker = self._folder = None
 
-    def report(self, launches: Iterable[KernelLaunch], targets: Sequence[Target] | None = None) -> Json:
+    def report(
+        self, launches: Iterable[KernelLaunch], targets: Sequence[Target] | None = None, whole: bool = True
+    ) -> Json:
         """Returns the report of `compiler.compile_report` on these launches."""
         budget = Budget("answer", self.limits.total_seconds)
-        return compile_report(launches, partial(self.run_jobs, budget=budget), targets)
+        return compile_report(launches, partial(self.run_jobs, budget=budget), targets, whole)
 
     def run_jobs(
         self,
