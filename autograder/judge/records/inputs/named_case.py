@@ -30,8 +30,16 @@ def case(
     caller = frame.f_back if frame else None
     place = f"{caller.f_code.co_filename}:{caller.f_lineno}: " if caller else ""
     inputs = replace(arguments.but(**more), place=f"{place}case {name!r}: ")
-    rows = {"each_row_alone": each_row_alone}
-    return Case(name, inputs, hint, bonus=bonus, convention=convention, aim=aim, subject=subject, **rows)
+    return Case(
+        name,
+        inputs,
+        hint,
+        bonus=bonus,
+        convention=convention,
+        aim=aim,
+        subject=subject,
+        each_row_alone=each_row_alone,
+    )
 
 
 def also(cases: Iterable[Case], **more: Any) -> tuple[Case, ...]:
