@@ -14,7 +14,7 @@ from ..runner import Args, Runner, Trouble
 from ..words import Quality
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
-from .cost import Compile, Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic
+from .cost import Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic
 from .fingerprint import Failing, fingerprint
 from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from .redaction import redacted
@@ -120,7 +120,7 @@ class _Check:
     settings: Settings
     at: Callable[[str], None]
 
-    def compiled(self, start: Callable[[], None], report: Compile) -> _Found:
+    def compiled(self, start: Callable[[], None], report: Callable[..., Figures]) -> _Found:
         """What a check of an answer finds, and what compilers say of its launches: where it is right so far all of
         them, else Triton's front end alone, by what it refuses. start: has the compiler's process start.
         """
