@@ -70,11 +70,12 @@ class InProcess:
     def facts(self) -> Facts:
         """Its compiler is the one that all checks of this process share."""
         from ..sandbox.compiler import shared_compiler
+
+        if self.backend != "triton" or mode() != "device":
+            return Facts(compiler=shared_compiler())
         from ..sandbox.extracted import Extracted
 
-        on_device = self.backend == "triton" and mode() == "device"
-        twin = partial(Extracted, self._given, self.contract) if on_device else None
-        return Facts(compiler=shared_compiler(), in_emulator=twin)
+        return Facts(compiler=shared_compiler(), in_emulator=partial(Extracted, self._given, self.contract))
 
     def close(self) -> None:
         """Nothing of it is left."""
