@@ -58,7 +58,7 @@ CASES = (
         launches=launches(20, registers=(41, 256), shared=NONE),
     ),
     case(
-        "shared memory runs out",
+        "memory runs out",
         "Each program takes 1024 bytes more than the compiler says.",
         launches=launches(20, registers=(24, 33), shared=(10 * 1024, 80 * 1024)),
     ),
@@ -74,7 +74,7 @@ CASES = (
         launches=launches(warps=(16, 32), registers=(137, 256)),
     ),
     case(
-        "as much shared memory as there is",
+        "as much memory as there is",
         "A program may have 227 KiB, and not one byte more.",
         launches=draw.tensor(
             [[4, 64, 0, 227 * 1024], [4, 64, 0, 227 * 1024 + 1], [8, 32, 0, 113 * 1024], [8, 32, 0, 115_713]]
@@ -97,5 +97,5 @@ programs_at_once = Exercise(
     hint="Whole programs have room or not: three divisions, rounded down, and the least of them.",
     backends=("torch",),
     points=2,
-    about=("registers run out", "shared memory runs out", "spills"),
+    about=("registers run out", "memory runs out", "spills"),
 )

@@ -21,7 +21,7 @@ MUTANTS = {
     ),
     ("programs_at_once", "torch"): (
         ("rounds no registers up", "(-(-registers // 8) * 8)", "registers", "registers run out"),
-        ("forgets what each program takes", "(shared + 1024)", "shared.clamp(min=1)", "shared memory runs out"),
+        ("forgets what each program takes", "(shared + 1024)", "shared.clamp(min=1)", "memory runs out"),
         ("forgets the warps", "torch.minimum(64 // warps, by_registers)", "by_registers", "few registers"),
         ("knows no most", "least.clamp(max=32)", "least", "one warp"),
         ("lets spills run", "torch.where(spilled > 0, 0, least.clamp(max=32))", "least.clamp(max=32)", "spills"),
