@@ -133,7 +133,7 @@ def policy_loss(logp, old, advantage, mask, count=None, clip=0.2):
     logp, old, mask: (..., N), mask bool   advantage: (...), one for each sample. count: what the sum is divided by, the
     tokens of all micro-batches and processes; None: the tokens here. Without a token the loss is 0, its gradient zeros.
     Raises ValueError for shapes, dtypes and devices that do not fit, a count that is negative or NaN, and a clip that
-    is not between 0 and 1.
+    is negative or not below 1.
     """
     check_tensors("policy_loss", 1, logp=logp, old=old, advantage=advantage, mask=mask)
     matrices, samples = logp.shape, logp.shape[:-1]
@@ -145,8 +145,8 @@ def policy_loss(logp, old, advantage, mask, count=None, clip=0.2):
         raise ValueError(f"policy_loss: mask must be bool; it is {describe(mask)}")
     if count is not None and not count >= 0:
         raise ValueError(f"policy_loss: count is a number of tokens, 0 or more, or None; it is {count}")
-    if not 0 < clip < 1:
-        raise ValueError(f"policy_loss: clip must lie between 0 and 1; it is {clip}")
+    if not 0 <= clip < 1:
+        raise ValueError(f"policy_loss: clip must be at least 0 and below 1; it is {clip}")
     return PolicyLossFunction.apply(
         as_matrix(logp), as_matrix(old), advantage.reshape(-1), as_matrix(mask), count, clip
     )

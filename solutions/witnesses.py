@@ -69,8 +69,10 @@ def sampler_witness(block):
 def neighbour_witness(block):
     """The arguments that show that a row depends on the rows beside it in ``block``: expert_product or decode_sum.
 
-    expert_product: a, b and how many of the first rows of a are called alone; an element of theirs has other bits.
-    decode_sum: x and how many of its first rows are called alone; a sum of theirs has other bits.
+    expert_product: a, b and how many of the first rows of a are called alone; their elements with other bits are
+    off by more than 0: one element is enough.
+    decode_sum: x and how many of its first rows are called alone; their sums with other bits are off by more than 0:
+    one sum is enough.
     """
     x = torch.randn(9, 512, generator=torch.Generator().manual_seed(0))
     return {

@@ -64,7 +64,8 @@ def test_the_points_of_each_marking_scheme_add_up(sample):
     wrong = [h[0] for h, s in zip(headings, sections, strict=True) if sum(map(int, POINTS.findall(s))) != int(h[3])]
     assert wrong == []
     exam = [(int(h[2]), int(h[3])) for h in headings if h[2]]
-    assert [number for number, _ in exam] == list(range(1, 21))
+    assert len(exam) >= 20
+    assert [number for number, _ in exam] == [*range(1, len(exam) + 1)]
     assert f"Together {sum(points for _, points in exam)} points" in sample
 
 

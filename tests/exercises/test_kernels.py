@@ -167,7 +167,7 @@ def test_swiglu_names_what_differs():
         ({"mask": torch.ones(3, 4)}, r"mask must be bool; it is \(3, 4\) float32"),
         ({"count": -2}, "it is -2"),
         ({"count": float("nan")}, "it is nan"),
-        ({"clip": 0.0}, "it is 0.0"),
+        ({"clip": -0.1}, "it is -0.1"),
         ({"clip": 1}, "it is 1"),
         ({"clip": float("nan")}, "it is nan"),
     ],

@@ -198,14 +198,14 @@ def raising_cell(nb):
 def helper_after_what_fails(nb):
     """In a notebook of the learner's own the module, the device and the file were there."""
     fails = "import pandas_of_tomorrow as pd\ntorch.ones(1).cuda()\nopen('scores.csv')\n"
-    add(nb, TORCH, f"{fails}def halved(v):\n    return v / 2")
-    find(nb, TORCH)["source"] += "\n\nright = silu_forward\n\n\ndef silu_forward(x):\n    return halved(2 * right(x))"
+    add(nb, TORCH, f"{fails}def negated(v):\n    return -v")
+    find(nb, TORCH)["source"] += "\n\nright = silu_forward\n\n\ndef silu_forward(x):\n    return negated(-right(x))"
 
 
 def what_failed_is_called(nb):
     helper_after_what_fails(nb)
     find(nb, TORCH)["source"] = find(nb, TORCH)["source"].replace(
-        "    return halved", "    pd.Series(x)\n    return halved"
+        "    return negated", "    pd.Series(x)\n    return negated"
     )
 
 
