@@ -27,9 +27,9 @@ ABOUT = """# The usual check on the wild bugs
 
 Each wild bug (benchmarks/wild.md) gets {draws} draws of its exercise's ordinary values: normal random numbers in
 float32 and an ordinary shape, of GELU in both forms. Where these leave out what the exercise is about (token counts
-that differ, a dloss for each row), it gets as many draws of the first case that has it, too. *Accepts*: in every draw every output is `allclose` to the
-oracle's float64 values, rounded, with atol = rtol = 1e-4 (KernelBench's tolerance for float32) or 1e-2
-(BackendBench's). The course's check refuses all of them.
+that differ, a dloss for each row), it gets as many draws of the first case that has it, too. *Accepts*: in every draw
+every output is `allclose` to the oracle's float64 values, rounded, with atol = rtol = 1e-4 (KernelBench's tolerance for
+float32) or 1e-2 (BackendBench's). The course's check refuses all of them.
 
 | exercise | wild bugs | 1e-4 accepts | 1e-2 accepts |
 |---|---|---|---|
