@@ -42,6 +42,7 @@ def norm_of_rows(x, weight, eps=1e-6):
 
     A row has the same bits whatever rows are beside it. N is 1 or more. Strides: any for x; weight is contiguous.
     """
+    weight = weight.contiguous()
     M, N = x.shape
     y = torch.empty(M, N, dtype=x.dtype, device=x.device)
     parts = triton.cdiv(N, PART)

@@ -160,7 +160,7 @@ global_norm = Exercise(
         case(
             "thousands of blocks",
             "5,000,001 numbers: nearly 4900 blocks of 1024. Does what adds up their sums read all of them?",
-            grads=[draw.full(5_000_001, value=0.01).to(F16)],
+            grads=[draw.normal(5_000_001).to(F16)],
         ),
         case("two hundred tensors", "200 small tensors, one norm.", grads=[draw.normal(1 + k % 7) for k in range(200)]),
         case(

@@ -77,8 +77,9 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
         if case.within is not None:
             outside = torch.stack([t.isfinite() & (t.abs() > case.within) for t in tensors]).any(0)
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
-    as_peer = infinite | exercise.either | bool(conventions == "pytorch" and case.convention)
-    peers = exercise.contract.results_of(exercise.peer, args) if exercise.peer and as_peer.any() else None
+    as_peer = infinite | bool(exercise.either or conventions == "pytorch" and case.convention)
+    other = exercise.either or exercise.peer
+    peers = exercise.contract.results_of(other, args) if other and as_peer.any() else None
     return Expected(tuple(o.name for o in results), dtypes, values, sizes, tuple(allowed), peers, as_peer, unwritten)
 
 

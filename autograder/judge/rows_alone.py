@@ -47,7 +47,7 @@ def _in(one: Composition, trial: Trial, examined: Examined, rows: int) -> Fault 
 
 def _called(one: Composition, trial: Trial) -> Outcome:
     layouts = tuple((dtype, torch.Size((len(one.rows), *shape[1:]))) for dtype, shape in trial.call.layouts)
-    call = replace(trial.call, args=_arguments(one, trial.args), layouts=layouts, order=None)
+    call = replace(trial.call, args=_arguments(one, trial.args), layouts=layouts, order=None, decoy=None)
     return trial.runner.examine(call).first
 
 

@@ -45,7 +45,7 @@ OURS, CONVERTERS = "graded_kernels.autograder.classroom.nbgrader", "nbgrader.con
 STEPS = {
     "old scores": (f"{OURS}.points.clear_scores", 2),
     "submission": (f"{CONVERTERS}.init_assignment", 2),
-    "scores": (f"{OURS}.grade.SaveScores._add_score", 5),
+    "scores": (f"{OURS}.grade_cells.SaveScores._add_score", 5),
     "last step": (f"{OURS}.autograde.lateness", 2),
 }
 

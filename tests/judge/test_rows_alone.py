@@ -72,3 +72,10 @@ def test_a_batch_on_which_it_fails_is_told(only):
     record = dataclasses.replace(EXERCISES["split_k_sum"], refused=frozenset())
     found = failing(check(record, sums, backend="torch"))
     assert found[ALONE].message.startswith("Called on row 0 alone of its 300, it fails: `split_k_sum` fails in line ")
+
+
+def test_an_isolated_answer_is_called_on_other_batches_too(worker):
+    """Also on a decoy of each of them: it has as many rows as they."""
+    right, follows = (answer("row_dot", "triton", *change) for change in ((), FOLLOWS))
+    assert check_answer(right, Settings("triton", compiler=False), worker=worker).passed
+    assert set(failing(check_answer(follows, Settings("triton", compiler=False), worker=worker))) == {ALONE}

@@ -211,8 +211,8 @@ def test_an_answer_is_judged_on_numbers_that_nobody_could_foresee(worker):
     names = ("ordinary values", "the same shape again", "large values")  # which are the same with every seed
     cases = tuple(case for case in EXERCISES["silu_forward"].cases if case.name in names)
     record = dataclasses.replace(EXERCISES["silu_forward"], cases=cases)
-    known = [float(arguments(case, i, 0)[0][-1]) for i, case in enumerate(record.cases)]
-    text = f"def silu_forward(x):\n    y = x * x.sigmoid()\n    return y if float(x[-1]) in {known} else 1.01 * y\n"
+    known = [float(arguments(case, i, 0)[0][0]) for i, case in enumerate(record.cases)]
+    text = f"def silu_forward(x):\n    y = x * x.sigmoid()\n    return y if float(x[0]) in {known} else 1.01 * y\n"
     code = Answer("silu_forward", (Cell("cell", text),))
     with Isolated(code, record.contract, "torch", worker=worker) as runner:
         report = judge(record, runner, Settings("torch"))

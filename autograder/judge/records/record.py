@@ -226,7 +226,7 @@ class Exercise:
     refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
     allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
     peer: PyTorch's own function of the same signature. Its value at infinity is accepted as well as the limit.
-    either: its value is as right as the oracle's everywhere: two ways to round what lies between.
+    either: another oracle, of the arguments as they are, whose values are as right: what lies between may be rounded.
     least_bytes: bytes that must move for these arguments: every input read once, every result written once.
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
     spills: the bytes that a thread of a Triton answer may spill, or None where it is not graded.
@@ -256,7 +256,7 @@ class Exercise:
     refused: frozenset[str] = frozenset()
     allowed: frozenset[str] = frozenset()
     peer: Callable[..., Any] | None = None
-    either: bool = False
+    either: Callable[..., Any] | None = None
     wild: tuple[Bug, ...] = ()
     least_bytes: Callable[..., int] | None = None
     traffic: float | None = None

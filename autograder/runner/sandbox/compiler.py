@@ -73,7 +73,7 @@ class Compiler:
         budget: Budget | None = None,
     ) -> list[tuple[int, Json]]:
         """Returns for each job its number and its result (see `compiler.worker`). A job during which the process ended
-        has the result ``lost``, which says how; one for which there was no time has ``late``. Raises CannotCompile
+        has the result ``lost``, which says how; one for which others left no time has ``late``. Raises CannotCompile
         where no process can be started.
 
         budget: of all kernels of one answer, of which a ``control`` takes nothing.
@@ -198,8 +198,9 @@ def _end_of(ended: Ended, limits: Limits) -> Json:
     if kind == "memory":
         return {"lost": f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"}
     if kind or ended.status == -signal.SIGXCPU:
-        alone = ended.killed is None or ended.killed.scope == "call"
-        return {"late": _too_long(limits.seconds if alone else limits.total_seconds)}
+        if ended.begun == 1 or ended.killed is None or ended.killed.scope == "call":  # it alone: none kept it waiting
+            return {"lost": _too_long(limits.seconds)}
+        return {"late": _too_long(limits.total_seconds)}
     status = ended.status or 0
     how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
     return {"lost": f"the compiler crashed on it ({how})"}
