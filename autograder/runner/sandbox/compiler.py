@@ -198,9 +198,9 @@ def _end_of(ended: Ended, limits: Limits) -> Json:
     if kind == "memory":
         return {"lost": f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"}
     if kind or ended.status == -signal.SIGXCPU:
-        if ended.begun == 1 or ended.killed is None or ended.killed.scope == "call":  # it alone: none kept it waiting
-            return {"lost": _too_long(limits.seconds)}
-        return {"late": _too_long(limits.total_seconds)}
+        alone = ended.killed is None or ended.killed.scope == "call"
+        said = _too_long(limits.seconds if alone else limits.total_seconds)
+        return {"lost" if alone or ended.begun == 1 else "late": said}  # the first had all of the time for itself
     status = ended.status or 0
     how = signal.Signals(-status).name if status < 0 else f"exit status {status}"
     return {"lost": f"the compiler crashed on it ({how})"}
