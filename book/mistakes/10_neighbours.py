@@ -7,8 +7,10 @@ import torch
 
 def split_k_sum(x):
     parts = max(1, min(256 // max(len(x), 1), x.shape[1]))
-    sums = torch.stack([part.float().sum(1) for part in x.tensor_split(parts, 1)], 1)
-    total = sums.new_zeros(len(x))
-    for part in sums.unbind(1):
-        total = total + part
+    total = x.new_zeros(len(x), dtype=torch.float32)
+    for part in x.float().tensor_split(parts, 1):
+        columns = total.new_zeros(len(x))
+        for column in part.unbind(1):
+            columns = columns + column
+        total = total + columns
     return total.to(x.dtype)

@@ -124,6 +124,7 @@ def test_a_stub_is_told_so_in_two_lines(answer, called):
 @pytest.mark.parametrize(
     "text, imported, backend, says",
     [
+        ("import torch, triton, triton.language as tl", [], "triton", ": the file imports triton"),
         ("import torch\nimport triton.language as tl", [], "triton", ": the file imports triton"),
         ("import torch  # import triton", [], "torch", "does not import triton"),
         ("from .language import tl", ["import triton"], "triton", "a file that it imports imports triton"),

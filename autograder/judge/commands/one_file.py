@@ -106,7 +106,7 @@ def likely_backend(backends: tuple[str, ...], answer: "Answer") -> str:
     """The only backend, or the one that the file is written for, or else what it imports; says which on stderr."""
     if len(backends) == 1:
         return backends[0]
-    uses = re.compile(r"^\s*(import|from)\s+triton\b", re.MULTILINE)
+    uses = re.compile(r"^\s*(from\s+|import\s+([\w.]+\s*,\s*)*)triton\b", re.MULTILINE)
     if uses.search(answer.text):
         backend, reason = "triton", "the file imports triton"
     elif any(uses.search(module.source) for module in answer.modules):
