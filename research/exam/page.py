@@ -1,5 +1,6 @@
 """The page of results, README.md, and its picture: ``python -m research.exam --page``."""
 
+import textwrap
 from collections import Counter
 from pathlib import Path
 
@@ -220,7 +221,7 @@ def drawn(rows: dict[str, Row], said: dict[str, dict[str, Said]], file: Path) ->
     every, names = list(rows.values()), [name for name in ABOUT_CHECKERS if name in said]
     names = [name for name in names if any(not one.cannot for one in said[name].values())]
     plt.rcParams["svg.hashsalt"] = "exam"
-    figure, axes = plt.subplots(figsize=(9, 5))
+    figure, axes = plt.subplots(figsize=(9.5, 5.3))
     counted = [f"{kind} ({sum(row.wrong and row.kind == kind for row in every)})" for kind in KINDS]
     for y, kind in enumerate(KINDS):
         wrong = [row for row in every if row.kind == kind and row.wrong]
@@ -232,7 +233,8 @@ def drawn(rows: dict[str, Row], said: dict[str, dict[str, Said]], file: Path) ->
             axes.text(x + 0.48, y + 0.45, label, ha="center", va="center", color="white" if share > 0.6 else "black")
     axes.set_xlim(0, len(names))
     axes.set_ylim(len(KINDS), 0)
-    axes.set_xticks([x + 0.48 for x in range(len(names))], [ABOUT_CHECKERS[n][0].replace(" ", "\n", 1) for n in names])
+    heads = [textwrap.fill(ABOUT_CHECKERS[name][0], 11) for name in names]  # no wider than a column
+    axes.set_xticks([x + 0.48 for x in range(len(names))], heads)
     axes.xaxis.tick_top()
     axes.set_yticks([y + 0.45 for y in range(len(KINDS))], counted)
     axes.tick_params(length=0, labelsize=9)
