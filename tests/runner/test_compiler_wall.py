@@ -210,7 +210,7 @@ def test_all_kernels_of_an_answer_share_one_clock():
     sources = [HEADER + ENDLESS, HEADER + ENDLESS.replace("+=", "-="), HEADER + SCALE.replace("scale_kernel", "kernel")]
     with Compiler(limits=Limits(seconds=60, total_seconds=3.0)) as compiler:
         report = compiler.report([described(source) for source in sources], SM_90)
-    assert [row["status"] for row in report["targets"]] == ["fail", "not-run", "not-run"]
+    assert [row["status"] for row in report["targets"]] == ["not-run"] * 3
     assert all("took more than 3 s" in r["message"] for r in report["targets"])
 
 
