@@ -48,6 +48,23 @@ def launches(events):
     return [event["launch"]["kernel"] for event in events if "launch" in event]
 
 
+def _doubled(x: torch.Tensor) -> torch.Tensor:
+    y = torch.empty_like(x)
+    torch.library.wrap_triton(double)[(1,)](x, y, x.numel(), BLOCK=16)
+    return y
+
+
+def test_an_operator_of_wrapped_kernels_after_it_was_called_as_it_is(found, capfd):
+    doubled = torch.library.triton_op("test_compiled::doubled", _doubled, mutates_args=())
+    x = torch.ones(16, device="cuda")
+    assert doubled(x).tolist() == [2.0] * 16
+    assert torch.compile(lambda x: doubled(x) + 1)(x).tolist() == [3.0] * 16
+    assert findings(found) == []
+    assert launches(found)[:2] == ["double", "double"]
+    assert len(launches(found)) == 3  # and TorchInductor's addition
+    assert "exception" not in capfd.readouterr().err
+
+
 @pytest.mark.exhaustive
 def test_a_model_and_its_backward_pass(found):
     torch.manual_seed(0)

@@ -6,6 +6,7 @@ other. What cannot be compiled is called as it is, and that is said.
 """
 
 import contextlib
+import logging
 import os
 import re
 import sys
@@ -31,6 +32,7 @@ from . import dynamo
 from .placement import GPU, is_cuda, on_gpu, place, tensors
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+).*\n\s*(?P<source>.*)')
+_WHAT_KERNELS_STORE = "torch._higher_order_ops.triton_kernel_wrap"
 _Origin = tuple[str, int, str]  # file, line and its text
 
 
@@ -75,6 +77,9 @@ class Compiler:
             folder = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="torchinductor-"))
             self.stack.enter_context(config.patch(compile_threads=1))  # no processes, which would not be watched
             self.stack.enter_context(_found_gpu())
+            # PyTorch asks Triton's compiler which tensors a kernel stores to. Where kernels are interpreted it finds
+            # none, takes all of them, and prints a page about it.
+            self.stack.enter_context(patch.object(logging.getLogger(_WHAT_KERNELS_STORE), "disabled", True))
             self.stack.enter_context(patch.dict(os.environ, {"TORCHINDUCTOR_CACHE_DIR": folder}))
             self.stack.enter_context(patch.object(CachingAutotuner, "run", self._launch()))
             self.stack.enter_context(patch.object(compile_fx, "compile_fx", self._compiled(compile_fx.compile_fx)))

@@ -3,7 +3,8 @@
 Its tensors lie on the CPU, where PyTorch would not call it: `placement` does.
 """
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from torch.library import Library
@@ -43,8 +44,20 @@ def replacements(tracing: Callable[[], bool]) -> list[tuple[Any, str, Any]]:
     alone `torch.library.wrap_triton` makes an operator of a kernel.
     """
     wraps: Callable[[], bool] = library_triton.is_wrap_triton_enabled
+
+    @contextlib.contextmanager
+    def set_enabled(enabled: bool) -> Iterator[None]:
+        """PyTorch's own would keep what is said outside of a trace, and no later trace would have its operators."""
+        before = wraps()
+        library_triton.wrap_triton_enabled.value = enabled
+        try:
+            yield
+        finally:
+            library_triton.wrap_triton_enabled.value = before
+
     return [
         (Library, "impl", _registered),
         (Library, "_destroy", _destroyed),
         (library_triton, "is_wrap_triton_enabled", lambda: tracing() and wraps()),
+        (library_triton, "set_wrap_triton_enabled", set_enabled),
     ]
