@@ -38,7 +38,7 @@ def sum_floor(loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items:
 
 def rows(m: int, *kept: int, ignore_index: int = IGNORE, scale: float = 3.0) -> Arguments:
     """A loss of ``m`` rows, of which those in ``kept`` count. What is ignored has a loss of 0."""
-    ignored = [row for row in range(m) if row not in kept]
+    ignored = sorted({*range(m)}.difference(kept))
     loss = draw.normal(m).scale(scale).map(torch.abs)
     labels = draw.integers(m, low=1, high=49)
     if not ignored:

@@ -3,7 +3,6 @@ constant factor, the sign, the values of another output, row or call, an input t
 """
 
 import functools
-import inspect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -44,7 +43,7 @@ class Call:
     @functools.cached_property
     def named(self) -> dict[str, Any]:
         """All arguments by name, also those that have a default."""
-        bound = inspect.signature(self.exercise.oracle).bind(*self.args)
+        bound = self.exercise.oracle_signature.bind(*self.args)
         bound.apply_defaults()
         return bound.arguments
 
@@ -257,7 +256,7 @@ def _changed(call: Call) -> str:
     if sum(t.numel() for t in Tree(call.args).tensors) > LARGEST:
         return ""
     some: list[str] = []
-    for words, args in changed(inspect.signature(call.exercise.oracle).parameters, tuple(call.named.values())):
+    for words, args in changed(call.exercise.oracle_signature.parameters, tuple(call.named.values())):
         with suppress(Exception):  # these need not be arguments that the oracle takes, or the floor
             other = expect(call.exercise, call.case, args)
             names = [one.name for one in call.wrong if _is_result(one, other)]

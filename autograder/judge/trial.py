@@ -1,6 +1,5 @@
 """A trial: one case of an exercise, put to one answer."""
 
-import inspect
 import os
 import zlib
 from collections.abc import Callable
@@ -87,7 +86,7 @@ class Trial:
     @property
     def word(self) -> str:
         """The word among the arguments, or where it is left out its default; "" where there is none."""
-        given = inspect.signature(self.exercise.oracle).bind(*self.args)
+        given = self.exercise.oracle_signature.bind(*self.args)
         given.apply_defaults()
         return next((value for value in given.arguments.values() if isinstance(value, str)), "")
 

@@ -4,7 +4,6 @@ The input may be anything that fits into a few tensors and numbers. What an exer
 and gets a sentence, not an exception.
 """
 
-import inspect
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -167,7 +166,7 @@ def complaint_about(record: Witness, args: Args) -> str:
     sizes = [max(value.numel(), *value.shape, 0) for value in given]
     if sum(sizes) > ELEMENTS:
         return f"The tensors have {sum(sizes):,} elements together, of at most {ELEMENTS:,}: a small input shows it."
-    parameters = inspect.signature(record.exercise.oracle).parameters.values()
+    parameters = record.exercise.oracle_signature.parameters.values()
     for parameter, value in zip(parameters, args, strict=False):
         if parameter.default is None:  # what may be left out: the exercise's own complaint knows
             continue

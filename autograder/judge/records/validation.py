@@ -56,7 +56,7 @@ def _of(record: Exercise, called: bool) -> Iterator[str]:
     """Yields what is wrong, beginning with what is seen without a call. called: whether the record needs cases."""
     yield from _of_types(record)
     try:
-        kinds = {p.kind for p in inspect.signature(record.oracle).parameters.values()}
+        kinds = {p.kind for p in record.oracle_signature.parameters.values()}
     except ValueError:  # of a function that is written in C
         yield "the oracle's parameters cannot be seen: wrap it, as in lambda x: torch.sinh(x)"
         return
@@ -154,7 +154,7 @@ def _of_case(record: Exercise, case: Case, called: bool) -> Iterator[str]:
         yield f"its inputs are a {type(args).__name__}; {_DRAWN}, such as (x,) with a comma"
         return
     try:
-        inspect.signature(record.oracle).bind(*args)
+        record.oracle_signature.bind(*args)
     except TypeError as error:
         yield f"its {len(args)} arguments do not fit the oracle's parameters: {error}"
         return

@@ -4,7 +4,6 @@ A parameter that a case leaves out is computed where the forward pass saves it, 
 of the forward pass may be drawn although the function does not take it: what was saved is computed from it.
 """
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,14 +11,14 @@ from typing import Any
 from torch import Generator
 
 from ....runner import Args, Tree
-from ..record import Exercise, RecordError
+from ..record import Exercise, Named, RecordError
 from .values import Drawing, Values
 
 Change = Callable[..., object]  # of the arguments that its parameters name, in place; generator is the generator
 
 
 @dataclass(frozen=True, eq=False)
-class Arguments:
+class Arguments(Named):
     """Arguments to be drawn. Called with a generator, as `Case.inputs` is, it returns them in order.
 
     steps: a name with what it is, `Values`, a list of them, or the argument itself; or a `Change` of what was drawn
@@ -63,7 +62,7 @@ class Arguments:
             if name not in known:
                 takes = ", ".join(exercise.parameters)
                 raise RecordError(f"{self.place}{exercise.name} has no parameter {name}; it takes {takes}")
-        for name, parameter in inspect.signature(exercise.oracle).parameters.items():
+        for name, parameter in exercise.oracle_signature.parameters.items():
             if parameter.default is parameter.empty and name not in (*self.names, *saved):
                 raise RecordError(f"{self.place}{name} is missing: {exercise.name} has no default for it")
         return replace(self, exercise=exercise)
@@ -89,7 +88,7 @@ class Arguments:
         return self._in_order(self.exercise, drawing) if self.exercise else tuple(map(drawing.laid_out, self.names))
 
     def _in_order(self, exercise: Exercise, drawing: Drawing) -> Args:
-        parameters = inspect.signature(exercise.oracle).parameters
+        parameters = exercise.oracle_signature.parameters
         given = [n for n, p in parameters.items() if p.default is p.empty or n in drawing.numbers]
         last = max((list(parameters).index(name) for name in given), default=-1)
         handed = list(parameters.items())[: last + 1]
