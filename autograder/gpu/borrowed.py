@@ -45,6 +45,7 @@ NAMES = {
     # of PyTorch
     "torch_C": Borrowed("torch:_C", "everything that is simulated of CUDA"),
     "DisableTorchFunction": Borrowed("torch._C:DisableTorchFunction", _MODES),
+    "DisableTorchDispatch": Borrowed("torch._C:_DisableTorchDispatch", _MODES),
     "TorchDispatchMode": Borrowed("torch.utils._python_dispatch:TorchDispatchMode", _MODES),
     "len_torch_function_stack": Borrowed("torch._C:_len_torch_function_stack", _MODES),
     "pop_torch_function_stack": Borrowed("torch._C:_pop_torch_function_stack", _COMPILE),

@@ -8,7 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.gpu.emulator import EmulatorError, access
+from graded_kernels.autograder.gpu.emulator import EmulatorError, access, poison
 from graded_kernels.autograder.gpu.sanitize import command
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 
@@ -23,6 +23,12 @@ def positive(x, out, N: tl.constexpr):
 def double(x, y, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@triton.jit
+def as_it_is(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n), mask=i < n)
 
 
 @triton.jit
@@ -283,6 +289,48 @@ def test_what_nobody_reads_and_what_pytorch_wrote_is_not_a_finding():
         double[(1,)](codes, torch.zeros(64), 64, BLOCK=64)
 
     assert found_in(program)[0] == {}
+
+
+def _poisoned(dtype, n=8):
+    """Values, all of them written, that have the very bits of the poison."""
+    values = torch.zeros(n, dtype=dtype)
+    poison.fill(values)
+    return values
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int32, torch.bool])
+def test_what_pytorch_wrote_is_written_whatever_its_bits(dtype):
+    def program():
+        values, y = _poisoned(dtype), torch.empty(16, dtype=dtype)
+        as_it_is[(1,)](values, y, 8, BLOCK=8)
+        y[8:12].copy_(values[:4])
+        y.index_copy_(0, torch.arange(12, 16), values[:4])
+        y.sum()
+        as_it_is[(1,)](y, torch.empty(16, dtype=dtype), 16, BLOCK=16)  # whose loads are judged, too
+
+    assert found_in(program)[0] == {}
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        lambda y: y.double(),
+        lambda y: y.half(),
+        lambda y: y[torch.arange(4, 12)],
+        lambda y: torch.cat([torch.ones(3), y]),
+        lambda y: torch.where(torch.arange(16) > 3, y, 0.0),
+        lambda y: torch.nn.functional.pad(y, (0, 1)),
+        lambda y: torch.ones(16).copy_(y),
+    ],
+)
+def test_what_nobody_wrote_is_so_wherever_it_is_moved(moved):
+    def program(n):
+        y = torch.empty(16)
+        double[(1,)](randn(16), y, n, BLOCK=16)
+        moved(y).sum()
+
+    assert found_in(lambda: program(8))[0].keys() == {"unwritten"}
+    assert found_in(lambda: program(16))[0] == {}
 
 
 def test_a_hook_before_a_launch_gets_arguments_as_they_were_given(monkeypatch):

@@ -253,6 +253,30 @@ def test_what_no_operator_wrote_is_still_named(fill):
     assert [finding.kind for finding in outcome.findings] == ["unwritten"]
 
 
+HALF_BY_A_KERNEL = """
+import torch
+import triton
+import triton.language as tl
+@triton.jit
+def copy_kernel(x_ptr, out_ptr):
+    i = tl.arange(0, 4)
+    tl.store(out_ptr + i, tl.load(x_ptr + i))
+def silu_forward(x):
+    out = torch.empty_like(x)
+    copy_kernel[(1,)](x, out)
+    out[4:END].copy_(x[4:END])
+    return out
+"""
+
+
+@pytest.mark.parametrize(("end", "kinds"), [("6", []), ("5", ["unwritten"])])
+def test_what_a_triton_answer_copies_is_written(end, kinds):
+    answer = load(of_text(HALF_BY_A_KERNEL.replace("END", end), "silu_forward"))
+    outcome = InProcess(answer, EXERCISES["silu_forward"].contract, "triton").examine(Call((POISON,))).first
+    assert outcome.trouble is None
+    assert [finding.kind for finding in outcome.findings] == kinds
+
+
 LOADED = """
 from __future__ import annotations
 import torch

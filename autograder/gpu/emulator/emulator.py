@@ -165,12 +165,23 @@ class Emulator:
         """Stops looking for uninitialised elements in the storage at this address."""
         self._fresh.storages.pop(address, None)
 
-    def mark_copied(self, tensor: torch.Tensor) -> None:
-        """Notes that a new tensor may hold uninitialised elements, which were copied."""
-        storage = tensor.untyped_storage()
-        self._fresh.storages[storage.data_ptr()] = storage.nbytes(), tensor.dtype
-        self._shadows.pop(storage.data_ptr(), None)
-        self._forget_with(storage, storage.data_ptr())
+    def note_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Notes what an operator of PyTorch's wrote; see `FreshMemory`."""
+        self._fresh.note_written(func, args, kwargs)
+
+    def missing(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """A flag for each element of a tensor, set where nobody wrote it; None where all were written."""
+        empty = self._fresh.never_written(tensor, self._shadows.get(tensor.untyped_storage().data_ptr()))
+        return None if empty is None else torch.from_numpy(empty).view(tensor.shape)
+
+    def mark_copied(self, tensor: torch.Tensor, missing: torch.Tensor, source: torch.dtype) -> None:
+        """Notes that elements which nobody wrote were copied to a tensor. missing: which of its elements they are;
+        source: their dtype before.
+        """
+        self._fresh.copied(tensor, missing, source)
+        address = tensor.untyped_storage().data_ptr()
+        self._shadows.pop(address, None)  # of what kernels stored there nothing more is known
+        self._forget_with(tensor.untyped_storage(), address)
 
     def forget_findings(self) -> None:
         """Begins a new part of the block: what was found and launched so far is no longer told or looked at."""
@@ -181,15 +192,10 @@ class Emulator:
         # What was written of memory that began uninitialised counts for as long as it is looked at.
         self._shadows = {address: one for address, one in self._shadows.items() if address in self._fresh.storages}
 
-    def unwritten(
-        self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
-    ) -> Finding | None:
-        """A finding that names the elements of a poisoned tensor that were never written; None if there are none.
-
-        written: a flag for each element, where somebody else knows that it was written.
-        """
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> Finding | None:
+        """A finding that names the elements of a poisoned tensor that were never written; None if there are none."""
         shadow = self._shadows.get(tensor.untyped_storage().data_ptr())
-        empty = self._fresh.never_written(tensor, written, shadow)
+        empty = self._fresh.never_written(tensor, shadow)
         if empty is None:
             return None
         stored = shadow.stored // tensor.dtype.itemsize if shadow else 0
@@ -336,6 +342,8 @@ class Emulator:
         if shadow is None or shadow.nbytes != nbytes or shadow.unit > region.itemsize:
             shadow = self._shadows[address] = Shadow(address, nbytes, region.itemsize)
             self._forget_with(region.tensor.untyped_storage(), address)
+        fresh = self._fresh.storages.get(address)
+        shadow.by_host = fresh.of_words(shadow.unit) if fresh is not None else None
         return shadow
 
     def _forget_with(self, storage: torch.UntypedStorage, address: int) -> None:
@@ -352,8 +360,8 @@ class Emulator:
 
     def pattern(self, region: Region) -> np.ndarray | None:
         """The poison that fills a region's storage where nobody has written, as unsigned words; None without."""
-        nbytes, dtype = self._fresh.storages.get(region.address, (0, None))
-        return poison.of_torch(dtype) if dtype is not None and nbytes == region.held else None
+        fresh = self._fresh.storages.get(region.address)
+        return fresh.pattern if fresh is not None and fresh.nbytes == region.held else None
 
     def contents(self, region: Region) -> Iterator[bytes | np.ndarray]:
         """All that a launch can learn of a region's storage: its bytes, and which of them were written if it shows."""
@@ -363,6 +371,8 @@ class Emulator:
         yield b"" if pattern is None else pattern.dtype.str.encode() + pattern.tobytes()
         if pattern is not None and shadow is not None and isinstance(shadow.writer, np.ndarray):
             written = shadow.writer != 0
+            if shadow.by_host is not None:
+                written |= shadow.by_host
             yield written if written.any() else b""
 
     def _report(self, kind: str, tensor: str, make: Callable[[Place], Finding], place: Place | None = None) -> None:

@@ -1,21 +1,53 @@
 """Tensors that PyTorch hands out uninitialised: filled with poison, so that what was never written is found."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import torch
 
 from ...words import count
+from ..borrowed import DisableTorchDispatch
 from . import messages, poison
 from .findings import Finding
 from .shadow import Shadow
+from .written_elements import written_by
 
 _MOST = 1 << 28  # bytes of a storage
 
 
+@dataclass
+class Fresh:
+    """A storage that began uninitialised: its bytes, the dtype of its elements, the words of one that nobody wrote, and
+    which of them PyTorch has written, in order of memory; None where it has none.
+    """
+
+    nbytes: int
+    dtype: torch.dtype
+    pattern: np.ndarray
+    written: torch.Tensor | None = None
+
+    def of_words(self, unit: int) -> np.ndarray | None:
+        """Those of all words of so many bytes; None where that is not an element's size."""
+        return None if self.written is None or unit != self.dtype.itemsize else self.written.numpy()
+
+    def begin(self, written: bool) -> None:
+        """Has flags from now on. written: what they are, where there were none."""
+        if self.written is None:
+            self.written = torch.from_numpy(np.full(self.nbytes // self.dtype.itemsize, written))
+
+    def flags(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """Those of a tensor in the storage; None where its elements are of another size."""
+        if self.written is None or tensor.element_size() != self.dtype.itemsize:
+            return None
+        return self.written.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+
 class FreshMemory:
-    """Which storages were handed out, by address: their bytes, and the dtype with whose poison they began."""
+    """Which storages were handed out, by address."""
 
     def __init__(self) -> None:
-        self.storages: dict[int, tuple[int, torch.dtype]] = {}
+        self.storages: dict[int, Fresh] = {}
 
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
         """Fills a fresh uninitialised tensor with its dtype's poison, remembers that it has not been written, and
@@ -24,20 +56,51 @@ class FreshMemory:
         storage = tensor.untyped_storage()
         if tensor.device.type == "cpu" and 0 < storage.nbytes() <= _MOST:
             poison.fill(tensor)
-            self.storages[storage.data_ptr()] = storage.nbytes(), tensor.dtype
+            self.storages[storage.data_ptr()] = Fresh(storage.nbytes(), tensor.dtype, poison.of_torch(tensor.dtype))
         return tensor
 
-    def never_written(
-        self, tensor: torch.Tensor, written: np.ndarray | None = None, shadow: Shadow | None = None
-    ) -> np.ndarray | None:
+    def note_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Notes that an operator of PyTorch's ran: what it changed in place, or filled as ``out``, is written."""
+        for target, mark in written_by(func, args, kwargs):
+            fresh = self._of(target)
+            if fresh is not None:
+                fresh.begin(False)
+                flags = fresh.flags(target)
+                if flags is not None:
+                    mark(flags)
+
+    def copied(self, tensor: torch.Tensor, missing: torch.Tensor, source: torch.dtype) -> None:
+        """Notes that elements which nobody wrote were copied to a tensor. missing: which of its elements they are;
+        source: their dtype before.
+        """
+        fresh = self._of(tensor)
+        if fresh is None:
+            storage = tensor.untyped_storage()
+            fresh = Fresh(storage.nbytes(), tensor.dtype, _converted(source, tensor.dtype))
+            fresh.begin(True)
+            self.storages[storage.data_ptr()] = fresh
+        fresh.begin(False)
+        flags = fresh.flags(tensor)
+        if flags is not None:
+            with DisableTorchDispatch():
+                flags.copy_(~missing)
+
+    def _of(self, tensor: torch.Tensor) -> Fresh | None:
+        if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+            return None
+        storage = tensor.untyped_storage()
+        fresh = self.storages.get(storage.data_ptr())
+        return fresh if fresh is not None and fresh.nbytes == storage.nbytes() else None
+
+    def never_written(self, tensor: torch.Tensor, shadow: Shadow | None = None) -> np.ndarray | None:
         """A flag for each element, set where nobody wrote it; None where all of them were written.
 
-        written: flags of elements that somebody else knows to be written. shadow: knows what kernels stored.
+        shadow: knows what kernels stored.
         """
-        storage = tensor.untyped_storage()
-        if self.storages.get(storage.data_ptr(), (0, None))[0] != storage.nbytes() or not tensor.numel():
+        fresh, storage = self._of(tensor), tensor.untyped_storage()
+        if fresh is None or not tensor.numel():
             return None
-        pattern = poison.of_torch(tensor.dtype)
+        pattern = fresh.pattern if tensor.dtype == fresh.dtype else poison.of_torch(tensor.dtype)
         words = poison.memory(storage.data_ptr(), storage.nbytes()).view(pattern.dtype).reshape(-1, pattern.size)
         if not (words == pattern).all(axis=1).any():
             return None
@@ -45,19 +108,29 @@ class FreshMemory:
         for dim, (n, stride) in enumerate(zip(tensor.shape, tensor.stride(), strict=True)):
             start = start + (np.arange(n) * stride).reshape([-1 if d == dim else 1 for d in range(tensor.dim())])
         empty = (words[start.ravel()] == pattern).all(axis=1)
-        if written is not None:
-            empty &= ~written
+        flags = fresh.flags(tensor)
+        if flags is not None:
+            empty &= ~flags.numpy().ravel()
         if shadow is not None and empty.any():
             at = shadow.positions(storage.data_ptr(), start.ravel()[empty], tensor.dtype.itemsize)
             empty[empty] = ~shadow.written(at).reshape(int(empty.sum()), -1).all(axis=1)
         return empty if empty.any() else None
 
-    def unwritten(
-        self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
-    ) -> Finding | None:
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> Finding | None:
         """A finding that names the elements of a tensor that were never written; None if there are none."""
-        empty = self.never_written(tensor, written)
+        empty = self.never_written(tensor)
         return None if empty is None else unwritten(name, tensor.shape, empty, stored=None)
+
+
+def _converted(source: torch.dtype, dtype: torch.dtype) -> np.ndarray:
+    """The words of an element that nobody wrote, after it was converted."""
+    words = poison.of_torch(dtype)
+    if source == dtype:
+        return words
+    with DisableTorchDispatch():
+        one = torch.from_numpy(np.zeros(source.itemsize, dtype=np.uint8)).view(source)
+        poison.fill(one)
+        return one.to(dtype).view(torch.uint8).numpy().view(words.dtype)
 
 
 def unwritten(

@@ -106,6 +106,7 @@ class Shadow:
         units = -(-nbytes // unit)
         self.writer, self.reader = _stamps(units), _stamps(units)
         self.stored = 0  # bytes, by all programs of all launches
+        self.by_host: np.ndarray | None = None  # a flag for each unit, where PyTorch has written some
         self._written_in, self._read_in = Epochs(units), Epochs(units)
 
     def positions(self, start: int, offsets: np.ndarray, itemsize: int) -> np.ndarray:
@@ -207,9 +208,9 @@ class Shadow:
         return bool(stored.any())
 
     def written(self, at: np.ndarray) -> np.ndarray:
-        """Whether any program of any launch has stored these units."""
+        """Whether any program of any launch has stored these units, or PyTorch has written them."""
         written: np.ndarray = self.writer.take(at) != 0
-        return written
+        return written if self.by_host is None else written | self.by_host.take(at)
 
 
 def _deeds(programs: np.ndarray, epochs: np.ndarray, where: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:

@@ -12,9 +12,10 @@ from ..cuda.lazy_dynamo import lazily
 from ..cuda.placement import has_storage
 from ..emulator import Observed
 from ..emulator.findings import Finding, here
+from ..emulator.written_elements import COPIES, moved
 from .sanitizer import Sanitizer
 
-_COPY = frozenset("clone _to_copy copy contiguous cat stack constant_pad_nd repeat roll flip".split())
+_ATEN = "aten::"
 _ONE_BYTE = 1  # the poison of a dtype so small may well be a value that was written
 
 
@@ -50,15 +51,24 @@ class UninitialisedMemory(TorchDispatchMode):
         if sources and name in ATEN.compute:
             for tensor in sources:
                 say_unwritten(self.sanitizer, emulator, "computes with", name, tensor)
-        result = func(*args, **kwargs)
         in_place = schema(func).is_mutable
-        self.sanitizer.computed |= in_place or name in ATEN.compute or name in _COPY
-        if sources and name in _COPY:
-            self._copied(args[0] if in_place else result, next(_tensors(args[1:] if in_place else args), None))
-        if in_place and args and isinstance(args[0], torch.Tensor) and _plain(args[0]):
-            if args[0].element_size() == _ONE_BYTE:
-                emulator.mark_initialised(_address(args[0]))
+        copied = moved(func, args, self._missing) if sources and name in COPIES else None
+        result = func(*args, **kwargs)
+        self.sanitizer.computed |= in_place or name in ATEN.compute or name in COPIES
+        if in_place:
+            self._wrote(func, args, kwargs)
+        if copied:
+            self._copied(args[0] if in_place else result, *copied)
         return result
+
+    def _wrote(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.emulator.note_written(func, args, kwargs)
+        if args and isinstance(args[0], torch.Tensor) and _plain(args[0]) and not schema(func).name.startswith(_ATEN):
+            if args[0].element_size() == _ONE_BYTE:  # what somebody's operator writes is not known
+                self.emulator.mark_initialised(_address(args[0]))
+
+    def _missing(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        return self.emulator.missing(tensor) if _plain(tensor) else None
 
     def _allocated(self, result: torch.Tensor) -> torch.Tensor:
         if _plain(result):
@@ -67,11 +77,9 @@ class UninitialisedMemory(TorchDispatchMode):
             weakref.finalize(result.untyped_storage(), self.emulator.mark_initialised, _address(result))
         return result
 
-    def _copied(self, target: object, source: torch.Tensor | None) -> None:
-        if source is None or not isinstance(target, torch.Tensor) or not _plain(target):
-            return
-        if target.dtype == source.dtype and target.element_size() > _ONE_BYTE and _address(source) != _address(target):
-            self.emulator.mark_copied(target)
+    def _copied(self, target: object, missing: torch.Tensor, source: torch.Tensor) -> None:
+        if isinstance(target, torch.Tensor) and _plain(target) and _address(source) != _address(target):
+            self.emulator.mark_copied(target, missing, source.dtype)
             self.sanitizer.copied(target, source)
 
 

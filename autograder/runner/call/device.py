@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import numpy as np
 import torch
 
 from ...gpu import Finding, KernelLaunch
@@ -75,7 +74,10 @@ class Device:
         typed = torch.empty(0, dtype=tensor.dtype).set_(blank.untyped_storage(), 0, tensor.shape, tensor.stride())
         return self.put("a tensor from torch.empty", typed)
 
-    def unwritten(self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None) -> None:
+    def note_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Notes nothing: see `unwritten`."""
+
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> None:
         """Reports nothing: an element that was not written still holds a canary, which the comparison finds."""
 
     @property

@@ -18,7 +18,6 @@ from .machine import Machine
 from .outcome import FINISHING, MovedBytes, Own, Trouble
 from .peak_memory import Peak
 from .tree import Args, Tree
-from .written_elements import Written
 
 _COMPUTED = "You computed with PyTorch ({}) outside the kernel. Do it in the kernel, on the block it loaded."
 _CONVERTED = (
@@ -51,13 +50,12 @@ class Watch(TorchDispatchMode):
         machine: Machine,
         peak: Peak | None = None,
         permits: Callable[[str], bool] | None = None,
-        written: Written | None = None,
         moved: MovedBytes | None = None,
     ):
         super().__init__()  # type: ignore[no-untyped-call]  # PyTorch's own
         self.peak = peak
         self.backend, self.refused, self.allowed, self.machine = backend, refused, allowed, machine
-        self.permits, self.written, self.moved = permits, written, moved
+        self.permits, self.moved = permits, moved
         self.moves = ATEN.memory | allowed
         self.sums: list[
             torch.UntypedStorage
@@ -87,10 +85,8 @@ class Watch(TorchDispatchMode):
             self.moved.note(name, _bytes(args), _bytes((result,)))
         if name in ATEN.allocate:
             result = self.machine.poison_(result)
-            if self.written:
-                self.written.allocated(result)
-        elif self.written:
-            self.written.note(func, args, kwargs)
+        else:
+            self.machine.note_written(func, args, kwargs)
         if name == "sum" or (name == "copy_" and self._is_sum(args[1])):
             self.sums.append(result.untyped_storage())
         if self.peak:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
 import torch
 
 from ...gpu import Finding, KernelLaunch
@@ -53,7 +52,8 @@ class Machine(Protocol):
     def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
         """A new tensor of no promised values, filled with what no right result holds."""
 
-    def unwritten(
-        self, tensor: torch.Tensor, name: str = "the output", written: np.ndarray | None = None
-    ) -> Finding | None:
+    def note_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Notes that an operator of PyTorch's ran, and wrote what it wrote."""
+
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> Finding | None:
         """The finding on elements of an output that were never written, if there are any."""

@@ -25,7 +25,6 @@ from .no_kernels import NoKernels
 from .outcome import Kind, MovedBytes, Outcome, Own, Trouble
 from .peak_memory import Peak
 from .tree import Args, Tree
-from .written_elements import Written
 
 if TYPE_CHECKING:
     from ...gpu import Replay
@@ -106,9 +105,8 @@ class InProcess:
         peak = Peak()
         for copy in given.copies.values():
             peak.exclude(copy)
-        written = Written() if self.backend == "torch" else None  # a kernel's stores the emulator sees by itself
         moved = MovedBytes()
-        result, trouble, finished = self._watched(given.handed, machine, peak, written, moved)
+        result, trouble, finished = self._watched(given.handed, machine, peak, moved)
         result = result if self.contract.witness else in_tensors(result)
         trouble = trouble or self._complaint(result, given.handed, machine)
         outcome = Outcome(trouble=trouble, traffic=dict(machine.traffic), moved=moved)
@@ -119,7 +117,7 @@ class InProcess:
             outcome.outputs = Tree(self.contract.returned(result, given.handed)).map(apart)
         if outcome.trouble is None:
             returned = self.contract.returned(result, given.handed)
-            outcome.findings = self._findings(returned, machine, written)
+            outcome.findings = self._findings(returned, machine)
             outcome.outputs = Tree(returned).map(apart) + given.written()
             outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
             outcome.aliased = given.aliased(returned)
@@ -162,15 +160,14 @@ class InProcess:
         """Whether a call enters the emulator, which changes Triton in a hundred places: a PyTorch answer does not."""
         return not (self.backend == "torch" and self.guarded) and mode() != "no triton"
 
-    def _findings(self, outputs: Args, machine: Machine, written: Written | None) -> tuple[Finding, ...]:
+    def _findings(self, outputs: Args, machine: Machine) -> tuple[Finding, ...]:
         """What the emulator saw go wrong, then the outputs' elements that were never written."""
         named = Tree(outputs).named(self.contract.outputs)
-        flags = written.elements if written else lambda output: None
-        unwritten = [machine.unwritten(o, name, flags(o)) for name, o in named.items()]
+        unwritten = [machine.unwritten(o, name) for name, o in named.items()]
         return (*machine.findings, *filter(None, unwritten))
 
     def _watched(
-        self, args: Args, machine: Machine, peak: Peak, written: Written | None, moved: MovedBytes
+        self, args: Args, machine: Machine, peak: Peak, moved: MovedBytes
     ) -> tuple[object, Trouble | None, bool]:
         """(result, trouble, `Outcome.finished`) of one call under the eyes of the machine and of `guards`."""
         if not self.guarded:
@@ -179,7 +176,7 @@ class InProcess:
         if "labels" in contract.parameters:
             allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
         permits = None if contract.witness else partial(ATEN.permits, gradients=bool(contract.gradient_of))
-        watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, written, moved)
+        watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, moved)
         # Where the runner takes a gradient itself, `Watch` still refuses what PyTorch would differentiate.
         refused = contract.refused - {"autograd"} if contract.gradient_of else contract.refused
         functions = WatchFunctions(refused, self.backend == "torch" and contract.counted)
