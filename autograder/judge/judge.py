@@ -58,6 +58,7 @@ def judge(
         found = check.compiled(runner.facts.compiler.start, runner.facts.compiler.report)
     else:
         found = check.examined()
+    counted = check.machine_code(found) if settings.machine_code else None
     where = environment(runner) | ({"seed": settings.seed} if isinstance(record, Exercise) else {})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
     passed = not found.stopped and bool(found.needed) and _all_right(found.cases, settings.required)
@@ -74,6 +75,7 @@ def judge(
         fingerprint_story=bug.story if bug else "",
         traffic=found.traffic,
         compile=found.compiled,
+        machine_code=counted,
         environment=where,
         notes=_notes(record, found.judged) if backend == "triton" and passed else (),
         tolerance=_derived(record),
@@ -136,6 +138,14 @@ class _Check:
             if isinstance(self.record, Exercise):
                 found.cases += judge_spills(self.record, found.compiled)
         return found
+
+    def machine_code(self, found: _Found) -> Figures | None:
+        """What the machine code of the launches allows at most, right or wrong as they are."""
+        outcomes = [one.outcome for one in found.judged if one.outcome]
+        launches = [launch for one in outcomes for launch in one.launches if isinstance(launch, KernelLaunch)]
+        compiler = self.runner.facts.compiler
+        self.at("counting machine code")
+        return compiler.machine_code(launches) if compiler else None
 
     def examined(self, see: Callable[[Judged], None] = lambda judged: None) -> _Found:
         """What a check finds, but for what compilers say. see: called with what came of each case."""

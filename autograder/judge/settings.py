@@ -13,6 +13,7 @@ CONVENTIONS = ("course", "pytorch")
 class Settings:
     """backend: ``"torch"`` or ``"triton"``. seed: of the random inputs. compiler: whether a Triton answer that is right
     so far is compiled, too, for the GPUs that ``targets`` names (`Target.named`). require: the qualities that decide.
+    machine_code: whether the report has what the machine code of its kernels allows at most (`Target` sm_90).
     conventions: ``"course"``, or ``"pytorch"``, which takes PyTorch's own choice for right as well.
     """
 
@@ -22,6 +23,7 @@ class Settings:
     targets: str | Iterable[str] = "sm_90"
     require: Iterable[str] = tuple(Quality)
     conventions: str = "course"
+    machine_code: bool = False
 
     def __post_init__(self) -> None:
         """Raises ValueError for an unknown quality, GPU or convention."""

@@ -5,8 +5,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 import triton
 from graded_kernels.autograder.gpu import Target
+from graded_kernels.autograder.gpu.compiler.sass.instructions import Compiled
+from graded_kernels.autograder.gpu.compiler.sass.roofline import Size
 from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
@@ -14,15 +17,12 @@ from triton.runtime.jit import JITFunction
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch. bound: the value of each parameter, constants and options included. shared: bytes a program."""
+    """One launch. size: of what its tensors hold, each once. shared: bytes a program."""
 
     kernel: str
-    grid: tuple[int, int, int]
-    bound: dict[str, Any]
-    warps: int
+    code: Compiled
+    size: Size
     shared: int
-    ttir: str
-    cubin: bytes
 
 
 def compiled(function: Callable[..., Any], args: tuple, named: dict[str, Any], target: Target) -> list[Launch]:
@@ -45,9 +45,9 @@ def _compiling(target: Target) -> Iterator[list[Launch]]:
         made = run(self, *values, grid=grid, warmup=True, **options)
         bound = {**dict(zip(self.arg_names, values, strict=False)), **options}
         sizes = (*(grid(bound) if callable(grid) else grid), 1, 1)[:3]
-        metadata = made.metadata
-        code = made.asm["ttir"], made.asm["cubin"]
-        launches.append(Launch(metadata.name, sizes, bound, metadata.num_warps, metadata.shared, *code))
+        about = made.metadata
+        code = Compiled(made.asm["ttir"], made.asm["cubin"], bound, sizes, about.num_warps)
+        launches.append(Launch(about.name, code, _size(bound, sizes), about.shared))
         return made
 
     def first_configuration(self, *values, **options):
@@ -59,6 +59,12 @@ def _compiling(target: Target) -> Iterator[list[Launch]]:
         yield launches
     finally:
         JITFunction.run, Autotuner.run = run, tuned
+
+
+def _size(bound: dict[str, Any], grid: tuple[int, ...]) -> Size:
+    tensors = list({one.data_ptr(): one for one in bound.values() if torch.is_tensor(one)}.values())
+    elements = max((one.numel() for one in tensors), default=1)
+    return Size(grid, {}, elements, sum(one.numel() * one.element_size() for one in tensors))
 
 
 def _driver(target: Target) -> type:

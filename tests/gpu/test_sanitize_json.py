@@ -13,6 +13,7 @@ from graded_kernels.autograder.gpu.sanitize import command, json_report, run_rep
 from graded_kernels.autograder.gpu.sanitize.allowed import Allowances
 from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
 from graded_kernels.autograder.gpu.sanitize.watching import watched
+from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 
 SCHEMA = json.loads(json_report.FILE.read_text(encoding="utf-8"))
 
@@ -47,6 +48,7 @@ def run():
             with pytest.raises(Exception, match="out of bounds"):
                 careless[(1,)](torch.ones(6), torch.zeros(room), n, BLOCK=8)
     made = command._run(run_report.Run("p.py", since="HEAD"), listener, 0, FrontEnd(None))
+    made.machine_code = FrontEnd(compile_jobs).machine_code(listener.forms)
     made.set_aside_known(Allowances(), None)
     return made
 
@@ -59,7 +61,8 @@ def test_the_schema_is_one():
 def test_a_run_is_described_to_its_last_field():
     made = run()
     shown = json.loads(json.dumps(json_report.data(made, 1)))
-    assert all(shown[part] for part in ("findings", "allowed", "coverage", "since"))
+    assert all(shown[part] for part in ("findings", "allowed", "coverage", "since", "machine_code"))
+    assert "At most" in run_report.text(made, 1, hints=False, color=False)
     jsonschema.validate(shown, strict(SCHEMA), jsonschema.Draft202012Validator)
     assert shown.keys() == SCHEMA["properties"].keys()
 

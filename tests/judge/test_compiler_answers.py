@@ -108,6 +108,18 @@ def test_what_was_compiled_and_what_was_not_is_said(called, capfd, tmp_path):
     assert "'sm_70' is not a GPU to compile for; name gfx942, sm_100, sm_80, sm_90, or all" in capfd.readouterr().err
 
 
+def test_the_machine_code_is_counted_where_it_is_asked_for(called, tmp_path):
+    (tmp_path / "silu.py").write_text("\n\n".join(cell.source for cell in answer("silu_forward", "triton").cells))
+    command = ["check", "silu_forward", str(tmp_path / "silu.py"), "--backend", "triton"]
+    assert json.loads(called(*command, "--json").stdout)["machine_code"] is None
+    rows = json.loads(called(*command, "--json", "--machine-code").stdout)["machine_code"]["kernels"]
+    assert {row["kernel"] for row in rows} == {"silu_forward_kernel"} and len(rows) == 3
+    assert all(row["spills"] == 0 and 0 < row["shares"]["H100"] <= 1 for row in rows)
+    shown = " ".join(called(*command, "--machine-code").stdout.split())
+    assert shown.count("instructions an element (") == 3
+    assert "nothing was run, and L1, L2, occupancy, latency and bank conflicts are left out." in shown
+
+
 @pytest.mark.parametrize(
     ("line", "hint"),
     [

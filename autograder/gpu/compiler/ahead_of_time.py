@@ -6,7 +6,7 @@ import importlib.util
 import itertools
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol
 
 from ..emulator import advice
@@ -16,6 +16,7 @@ from .extract import Extract, extract, source_lines
 from .forms import covering, distinguished, form_of, forms, kernels
 from .kernel_launch import SEAM, Json, KernelLaunch
 from .machine_code import NUMBERS
+from .sass.roofline import NOT_SAID, Kernel, Size, in_words
 from .targets import TARGETS, Target
 
 FORMS = 512  # of all kernels of an answer; ours have up to 40
@@ -40,11 +41,14 @@ class CannotCompile(Exception):
 
 @dataclass
 class _Job:
-    """A launch for one target. whole: not the front end alone. result: as in the cache. refused: why there is none."""
+    """A launch for one target. whole: not the front end alone. counted: its machine code, too. result: as in the cache.
+    refused: why there is none.
+    """
 
     launch: KernelLaunch
     target: Target
     whole: bool
+    counted: bool = False
     extract: Extract | None = None
     refused: Refused | None = None
     key: str = ""
@@ -127,6 +131,41 @@ def front_end(launches: Sequence[KernelLaunch], run_jobs: RunJobs) -> list[Json]
     return [row | {"only_in": _launched(job.launch, right)} for job, row in zip(jobs, rows, strict=True)]
 
 
+def machine_code_report(launches: Iterable[KernelLaunch], run_jobs: RunJobs) -> Json:
+    """What the machine code for sm_90 says of each kernel and each set of types of its tensors, in the largest launch
+    that has them, or one as large to a factor of 2 that allows wider loads: the fields of a `roofline.Kernel`,
+    ``shares`` and ``resources`` by card, ``launch``, ``elements``, and ``text``, which says it all, or why there is
+    none of it. ``kernels`` are these rows; ``about`` says what they cannot. Launches of unknown size are left out.
+    """
+    version = _triton_version()
+    largest: dict[tuple[object, ...], KernelLaunch] = {}
+    known = (one for one in launches if one.size)
+    for launch in sorted(known, key=lambda one: (one.elements.bit_length(), one.aligned, one.elements)):
+        types = tuple(kind for kind in launch.signature.values() if kind.startswith("*"))
+        largest[launch.kernel, launch.source, types] = launch
+    (target,) = Target.named("sm_90")
+    prepared = [_prepare(one, [target], version or "", whole=True, counted=True) for one in largest.values()]
+    jobs = [job for some in prepared for job in some]
+    try:
+        _compile(jobs, run_jobs)
+    except CannotCompile as error:
+        jobs = [replace(job, refused=Refused("not-run", str(error)), result=None) for job in jobs]
+    return {"about": NOT_SAID, "kernels": [_counted(job) for job in jobs]}
+
+
+def _counted(job: _Job) -> Json:
+    launch, result = job.launch, job.result
+    row = {"kernel": launch.kernel, "launch": launch.describe(), "elements": launch.elements}
+    if job.refused or not result or result["status"] == "fail":
+        message = job.refused.message if job.refused else result["message"] if result else "not compiled"
+        return row | {"text": f"Not compiled for {job.target.device}: {message}"}
+    thread, size = result["thread"], Size(**launch.size)
+    kernel = Kernel.of(launch.kernel, thread, thread["warps"], result["shared"], size)
+    figures = {name: value for name, value in asdict(kernel).items() if name != "name"}
+    row |= figures | {"shares": kernel.shares, "resources": kernel.resources}
+    return row | {"text": in_words(row)}
+
+
 def _of_the_compiler(job: _Job) -> str:
     """The status of a job, as `front_end` has it."""
     return str(job.result["status"]) if job.result and job.result["permitted"] else "not-run"
@@ -164,9 +203,11 @@ def _chosen(fronts: list[_Job]) -> tuple[list[KernelLaunch], int]:
     return chosen[:WHOLE], len(chosen[WHOLE:])
 
 
-def _prepare(launch: KernelLaunch, targets: Sequence[Target], version: str, whole: bool) -> list[_Job]:
+def _prepare(
+    launch: KernelLaunch, targets: Sequence[Target], version: str, whole: bool, counted: bool = False
+) -> list[_Job]:
     """The launch's jobs. What it needs of the source is the same for every target."""
-    jobs = [_Job(launch, target, whole) for target in targets]
+    jobs = [_Job(launch, target, whole, counted) for target in targets]
     try:
         found = extract(launch)
     except Refused as reason:
@@ -203,6 +244,7 @@ def _request(job: _Job) -> Json:
         "arch": target.arch,
         "warp_size": target.warp_size,
         "whole": job.whole,
+        "size": dict(launch.size) if job.counted else None,
     }
 
 
@@ -243,7 +285,7 @@ def _works(targets: tuple[Target, ...], run_jobs: RunJobs) -> dict[Target, bool]
     if not targets:
         return {}
     launch = KernelLaunch("kernel", _CONTROL, {"x_ptr": "*fp32"}, {}, ("x_ptr",))
-    control = [_Job(launch, target, True, extract(launch)) for target in targets]
+    control = [_Job(launch, target, True, extract=extract(launch)) for target in targets]
     answers = run_jobs(*_requests(control), control=True)
     return {control[number].target: "result" in answer for number, answer in answers}
 
@@ -262,15 +304,15 @@ def kernel(x_ptr):
 def _result(answer: Json, target: Target) -> Json:
     result: Json = dict.fromkeys(NUMBERS) | {"status": "fail", "message": "", "function": None, "line": None}
     result |= {"seconds": answer["seconds"], "operations": answer.get("operations", [])}
+    result |= {"thread": answer.get("thread")}
     result["permitted"] = answer.get("permitted", True)
     if "message" in answer:
         return result | {name: answer[name] for name in ("message", "function", "line")}
     if "operations" in answer:
         return result | {"status": "pass"}
     result |= answer["result"]
-    if result["shared"] > target.shared:
-        message = f"a program needs {result['shared']:,} bytes of shared memory and {target.device} has "
-        return result | {"message": f"{message}{target.shared:,}"}
+    for message in target.refuses(result["shared"]):
+        return result | {"message": message}
     return result | {"status": "pass"}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from .kernel_launch import Json
 
 _FIELDS = {"status", "message", "function", "line", "registers", "scalar_registers", "spills", "shared"}
-_FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds", "operations", "permitted"}
+_FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds", "operations", "permitted", "thread"}
 
 
 def folder() -> Path:
@@ -57,4 +57,5 @@ def write(key: str, result: Json) -> None:
 def _own_code() -> str:
     here = Path(__file__).parent
     files = ("worker.py", "device_libraries.py", "operations.py", "name_check.py", "names.py", "machine_code.py")
+    files += ("sass/instructions.py", "sass/disassembly.py", "sass/trips.py")
     return hashlib.sha256(b"\0".join((here / name).read_bytes() for name in files)).hexdigest()

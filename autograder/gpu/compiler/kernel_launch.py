@@ -34,6 +34,8 @@ class KernelLaunch:
     helpers: ``@triton.jit`` functions of other modules: name in the kernel -> [its own name, that module's text].
     values: what other names of its module stood for when the kernel was launched, as `extract` writes values: numbers,
         text and permitted functions of Triton's. They count in place of the expressions that the source binds.
+    size: how large it was, the fields of a `sass.roofline.Size`; nothing where that is not known. Launches that differ
+        in it alone compile to the same code.
 
     Raises ValueError where a field holds something else: a launch may come from a process that is not trusted.
     """
@@ -48,6 +50,7 @@ class KernelLaunch:
     modules: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     values: Mapping[str, object] = field(default_factory=dict)
+    size: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("divisible", "within_2gb"):
@@ -77,11 +80,18 @@ class KernelLaunch:
             if not isinstance(value, bool | int) or abs(value) >= 2**64:
                 kind = type(value).__name__
                 raise ValueError(f"option {name} of kernel {self.kernel} is not a number of 64 bits, but a {kind}")
+        if self.size and not _is_size(self.size):
+            raise ValueError(f"the size of a launch of kernel {self.kernel} is not made of numbers")
 
     @property
     def aligned(self) -> bool:
         """Whether every pointer and integer argument is divisible by 16."""
         return not self.unaligned
+
+    @property
+    def elements(self) -> int:
+        """How many its largest tensor has; 0 where that is not known."""
+        return int(self.size.get("elements", 0))
 
     @property
     def unaligned(self) -> tuple[str, ...]:
@@ -106,7 +116,7 @@ class KernelLaunch:
         """Returns a text that is equal for launches that compile to the same code."""
         texts = [self.source, *(text for _, (_, text) in sorted(self.helpers.items()))]
         helpers = {name: function for name, (function, _) in self.helpers.items()}
-        rest = {**vars(self), "source": list(map(len, texts)), "helpers": helpers}
+        rest = {**vars(self), "source": list(map(len, texts)), "helpers": helpers, "size": None}
         return json.dumps(rest, sort_keys=True) + "".join(texts)
 
     @staticmethod
@@ -130,6 +140,23 @@ class KernelLaunch:
 def is_constant(value: object) -> bool:
     """Whether ``value`` is plain data, and no larger than a kernel's constant has to be."""
     return _elements(value, 0) <= ELEMENTS
+
+
+def _is_size(size: Mapping[str, Any]) -> bool:
+    if size.keys() != {"grid", "numbers", "elements", "bytes"} or not isinstance(size["numbers"], dict):
+        return False
+    counts = [*size["grid"], size["elements"], size["bytes"]]
+    return (
+        len(counts) == 5
+        and all(_is_number(one) and one >= 0 for one in counts)
+        and all(
+            isinstance(name, str) and len(name) <= NAME and _is_number(one) for name, one in size["numbers"].items()
+        )
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and abs(value) < 2**62
 
 
 def _is_constexpr(value: object) -> bool:

@@ -13,12 +13,16 @@ if TYPE_CHECKING:
 
 
 def plain_launches(launches: "Iterable[Launch]") -> tuple[KernelLaunch | str, ...]:
-    """The emulator's notes as plain data, each distinct launch once; a sentence where one cannot be described."""
+    """The emulator's notes as plain data, each distinct launch once, the largest of those that compile to one code; a
+    sentence where one cannot be described.
+    """
     found: dict[str, KernelLaunch | str] = {}
     for launch in launches:
         try:
             plain = recorded(launch, source_of(launch.kernel))
-            found[plain.key()] = plain
+            known = found.get(plain.key())
+            if not isinstance(known, KernelLaunch) or plain.elements > known.elements:
+                found[plain.key()] = plain
         except (TypeError, ValueError) as error:
             found[str(error)] = str(error)
     return tuple(found.values())

@@ -2,8 +2,9 @@
 
 import contextlib
 import inspect
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -49,7 +50,18 @@ def recorded(record: Any, source: str) -> KernelLaunch:
             continue
         reach = 1 + sum((size - 1) * abs(step) for size, step in zip(argument.shape, argument.stride, strict=True))
         arguments[argument.name] = _Tensor(argument.type, argument.divisible, reach * 8 <= _BUFFER_LIMIT)
-    return _describe(record.kernel, arguments, dict(record.options), source)
+    return replace(_describe(record.kernel, arguments, dict(record.options), source), size=_size(record))
+
+
+def _size(record: Any) -> dict[str, Any]:
+    """How large a launch is that the emulator noted. What a view repeats is read from one place."""
+    import torch
+
+    tensors = [one for one in record.arguments if one.kind == "tensor"]
+    counts = [math.prod(n for n, step in zip(one.shape, one.stride, strict=True) if step) for one in tensors]
+    bytes_ = sum(count * getattr(torch, one.dtype).itemsize for count, one in zip(counts, tensors, strict=True))
+    numbers = {one.name: one.value for one in record.arguments if one.kind == "scalar" and isinstance(one.value, int)}
+    return {"grid": [*record.grid], "numbers": numbers, "elements": max(counts, default=0), "bytes": bytes_}
 
 
 def _tensor(value: Any) -> _Tensor:

@@ -29,6 +29,12 @@ class Target:
             raise ValueError(f"{wrong!r} is not a GPU to compile for; name {', '.join(sorted(known))}, or all")
         return tuple(target for target in TARGETS if target.name in wanted)
 
+    def refuses(self, shared: int) -> list[str]:
+        """A sentence about a program that needs more shared memory than there is; none about one that does not."""
+        if shared <= self.shared:
+            return []
+        return [f"a program needs {shared:,} bytes of shared memory and {self.device} has {self.shared:,}"]
+
 
 # Shared memory a block may opt in to: CUDA C++ Programming Guide, table of technical specifications per compute
 # capability; LDS of a workgroup: AMD Instinct MI300 instruction set architecture.

@@ -10,6 +10,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import asdict, fields
 from typing import IO, Any
 
 from . import machine_code
@@ -18,10 +19,13 @@ from .kernel_launch import Json
 from .name_check import Refusal
 from .names import DEVICE_FUNCTIONS
 from .operations import operations
+from .sass.disassembly import MissingTool
+from .sass.instructions import Compiled, Thread, thread_of
 from .targets import Target
 
 FRONT = "ttir"  # the stage that Triton's front end makes
 RESULT = frozenset(machine_code.NUMBERS)  # what a ``result`` has, for every target
+THREAD = frozenset({field.name for field in fields(Thread)} | {"warps"})
 _LIBRARIES = f"{__package__}.device_libraries"
 _CALLED = re.compile(rf"\b(?:{'|'.join(DEVICE_FUNCTIONS)})\b")  # in a text for which it is worth the reading
 
@@ -122,7 +126,8 @@ def _context(backend: str) -> Any:
 
 def compile_job(job: Json, source: Any, backend: Any, options: Any) -> Json:
     """Does what `triton.compile` does, without its cache and as far as it is wanted. Returns the operations that the
-    front end makes, or what there is to know of the machine code. Raises what Triton raises, and Unreadable.
+    front end makes, or what there is to know of the machine code, with ``thread`` where the job has a size. Raises what
+    Triton raises, Unreadable and MissingTool.
     """
     from triton import knobs
 
@@ -144,11 +149,19 @@ def compile_job(job: Json, source: Any, backend: Any, options: Any) -> Json:
             made = make(made, metadata)
             if stage == FRONT and not job["whole"]:
                 return {"operations": operations(str(made))}
-            if stage in ("ptx", "amdgcn"):
+            if stage in (FRONT, "ptx", "amdgcn"):
                 texts[stage] = str(made)
     ptx = texts.get("ptx")
     numbers = machine_code.amd(texts["amdgcn"]) if ptx is None else machine_code.nvidia(ptx, log.getvalue())
-    return {"result": numbers | {"shared": metadata["shared"]}}
+    counted = {"thread": _thread(job, texts[FRONT], made, metadata)} if job["size"] else {}
+    return {"result": numbers | {"shared": metadata["shared"]}, **counted}
+
+
+def _thread(job: Json, ttir: str, cubin: bytes, metadata: Json) -> Json:
+    """What a thread of the launch carries out (`sass.instructions`), and how many warps a program has."""
+    grid, warps = tuple(job["size"]["grid"]), metadata["num_warps"]
+    numbers = job["constants"] | job["size"]["numbers"]
+    return asdict(thread_of(Compiled(ttir, cubin, numbers, grid, warps))) | {"warps": warps}
 
 
 def explain(raised: Exception, module: Module, diagnostics: str) -> Json:
@@ -199,7 +212,7 @@ def attempt(job: Json, request: Json, modules: dict[int, Module], folder: str) -
     with kept_errors(folder) as errors:
         try:
             return compile_job(job, *built)
-        except machine_code.Unreadable as reason:
+        except (machine_code.Unreadable, MissingTool) as reason:
             return {"lost": str(reason)}
         except Exception as error:
             if isinstance(error, OSError) or str(error).startswith("Cannot find "):
@@ -250,9 +263,9 @@ def results(request: Json) -> Iterator[Json]:
     order.
 
     A result has ``operations``, where the front end alone was wanted, or ``result`` (see `machine_code`) with
-    ``shared``; or ``message``, ``function`` and ``line`` of what the compiler refuses, or, with ``permitted`` False, of
-    what `name_check` does; or a reason: ``unsuited`` (its options are for other GPUs), ``lost`` (what no kernel
-    should be able to bring about).
+    ``shared``, and for a job with a ``size`` ``thread`` (see `_thread`); or ``message``, ``function`` and ``line`` of
+    what the compiler refuses, or, with ``permitted`` False, of what `name_check` does; or a reason: ``unsuited`` (its
+    options are for other GPUs), ``lost`` (what no kernel should be able to bring about).
     """
     folder = os.environ["TRITON_CACHE_DIR"]
     modules: dict[int, Module] = {}

@@ -64,6 +64,11 @@ def add_to(commands: Commands, compiler: RunJobs | None) -> None:
         "--only", type=Quality.read, default=["correct", "portable"], help="correct: what is not portable is a hint"
     )
     command.add_argument(
+        "--machine-code",
+        action="store_true",
+        help="also count the machine code of each kernel, compiled for sm_90: what it allows of an H100 at most",
+    )
+    command.add_argument(
         "--no-cuda-shim", dest="cuda_shim", action="store_false", help="do not simulate CUDA where there is none"
     )
     command.add_argument(
@@ -137,9 +142,11 @@ def sanitize(
     since: str = "",
     baseline: Baseline | None = None,
     compiler: RunJobs | None = None,
+    machine_code: bool = False,
 ) -> run_report.Run:
     """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device,
     since: as `watching.watched` has them. baseline: the program goes on behind what it knows.
+    machine_code: whether that of its kernels is counted.
     """
     if not module and not Path(program).is_file():
         return run_report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
@@ -158,7 +165,10 @@ def sanitize(
         with interruptible(process, listener):
             _listen(read, listener)
             code = process.wait()
-    return _run(run_report.Run(program, since=since), listener, code, FrontEnd(compiler))
+    run = _run(run_report.Run(program, since=since), listener, code, FrontEnd(compiler))
+    if machine_code:
+        run.machine_code = FrontEnd(compiler).machine_code(listener.forms)
+    return run
 
 
 def _listen(read: int, listener: Listener) -> None:
@@ -277,6 +287,7 @@ def main(options: argparse.Namespace) -> int:
         since=options.since,
         baseline=baseline,
         compiler=options.compiler,
+        machine_code=options.machine_code,
     )
     if "portable" not in options.only:
         run.set_aside_portability()

@@ -1,10 +1,10 @@
 """What Triton's compiler says of launches: of those that the emulator ran, and of those at which it failed."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
-from ..compiler import KernelLaunch
-from ..compiler.ahead_of_time import RunJobs, front_end
+from ..compiler import CannotCompile, KernelLaunch
+from ..compiler.ahead_of_time import RunJobs, front_end, machine_code_report
 from .rules import RULES
 from .subprocesses import unreported
 
@@ -33,6 +33,13 @@ class FrontEnd:
                 told.add((row["kernel"], row["line"]))
                 yield {"finding": _refused(form, row)}
 
+    def machine_code(self, forms: list[Form]) -> dict[str, Any]:
+        """What the machine code of the ``forms`` allows at most, as `machine_code_report` says it; of each, its first
+        launch.
+        """
+        with unreported():
+            return machine_code_report([KernelLaunch(**form["launch"]) for form in forms], self._compiler or _none)
+
     def settled(self, finding: Finding) -> Finding:
         """A finding of a kernel that cannot be interpreted, after its launch, ``form``, went to the compiler: a fault
         where that refuses the same line. Any other finding as it is.
@@ -58,6 +65,10 @@ class FrontEnd:
         with unreported():
             self._rows |= zip(new, front_end([*new.values()], self._compiler), strict=False)
         return [self._rows[launch.key()] for launch in launches if launch.key() in self._rows]
+
+
+def _none(*jobs: Any, control: bool = False) -> NoReturn:
+    raise CannotCompile("there is no compiler here")
 
 
 _UNSUPPORTED = {"kind": "unsupported", "level": RULES["unsupported"].level, "cure": RULES["unsupported"].cure}

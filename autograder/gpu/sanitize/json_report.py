@@ -36,6 +36,7 @@ def data(run: Run, status: int) -> dict[str, Any]:
         "stopped": run.stopped,
         "not_watched": run.spawned,
         "not_tried": run.skipped.data(),
+        "machine_code": run.machine_code,
         "coverage": [_named(function) for function in run.coverage],
     }
 

@@ -31,6 +31,7 @@ class Run:
     findings the others have. known, allowed: findings that a baseline or a comment lets pass, these with its
     ``reason``. remarks: sentences on baseline and comments. whole: whether the program ran to its end;
     stopped: whether a finding was the end of it.
+    machine_code: what was counted, as `compiler.machine_code_report` has it; None where that was not asked for.
     unlike_gpu: operators that PyTorch's CPU computed in half precision, and perhaps not as a GPU does.
     """
 
@@ -57,6 +58,7 @@ class Run:
     remarks: list[str] = field(default_factory=list)
     whole: bool = True
     stopped: bool = False
+    machine_code: dict[str, Any] | None = None
 
     @property
     def compiles_cuda(self) -> bool:
@@ -114,6 +116,10 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
         page.line(line)
     for remark in run.remarks:
         page.line(remark, YELLOW)
+    if run.machine_code:
+        for row in run.machine_code["kernels"]:
+            page.line(f"{row['kernel']} ({row['launch']}): {row['text']}")
+        page.line(run.machine_code["about"], DIM)
     page.line(summary(run), BOLD, RED if run.findings else GREEN if status == 0 else YELLOW)
     return "\n".join(page.lines)
 

@@ -56,6 +56,11 @@ def add_to(commands: Commands) -> None:
         type=targets,
         help="GPUs that a Triton answer is compiled for (sm_90): some of sm_80,sm_90,sm_100,gfx942, or all",
     )
+    check.add_argument(
+        "--machine-code",
+        action="store_true",
+        help="also count the machine code of each kernel, compiled for sm_90: what it allows of an H100 at most",
+    )
     check.add_argument("--seed", type=int, metavar="N", help="of the random inputs; left out, a new one (0 in process)")
     check.add_argument("--seconds", type=seconds, help="of processor time that one call may take (20)")
     check.add_argument("--total-seconds", type=seconds, help="of processor time that all calls may take (120)")
@@ -130,7 +135,14 @@ def check_function(options: argparse.Namespace, named: str) -> int:
 
     backend = "triton" if "triton" in record.backends else "torch"
     only = options.only or ["correct"]
-    settings = Settings(backend, options.seed or 0, compiler=False, require=only, conventions=options.conventions)
+    settings = Settings(
+        backend,
+        options.seed or 0,
+        compiler=False,
+        require=only,
+        conventions=options.conventions,
+        machine_code=options.machine_code,
+    )
     return show(options, report_on(record, named, settings, options.root), stdout)
 
 

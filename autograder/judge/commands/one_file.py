@@ -48,6 +48,7 @@ def settings_of(options: argparse.Namespace, backend: str) -> "Settings":
         backend,
         unknown if options.seed is None else options.seed,
         conventions=options.conventions,
+        machine_code=options.machine_code,
         **{name: value for name, value in chosen.items() if value},
     )
 

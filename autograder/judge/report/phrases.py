@@ -284,6 +284,12 @@ def cost(report: ReportData) -> str:
     return f"Cost: {'; '.join(parts)}." if parts else ""
 
 
+def machine_code(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Each kernel that was counted, with its launch, and its figures in sentences."""
+    rows = [(f"{row['kernel']} ({row['launch']})", row["text"]) for row in figures["kernels"]]
+    return rows or [("Machine code", "No kernel was launched that could be compiled.")]
+
+
 def compiled(figures: dict[str, Any]) -> str:
     """What was compiled, and what was not, above `targets`, which say why a kernel does not compile."""
     if figures["status"] == "fail":

@@ -5,6 +5,7 @@ passed there are three lines.
 import shutil
 import sys
 import textwrap
+from typing import Any
 
 from ...words import Terminal, count, visible
 from ..results.causes import Cause
@@ -135,6 +136,8 @@ def what_else(page: "Page", report: ReportData, details: bool) -> None:
         what_was_measured(page, report)
     elif report.passed and phrases.cost(report):
         page.line(phrases.cost(report))
+    if report.machine_code:
+        machine_code(page, report.machine_code)
     bonus = phrases.distinctions(report.cases)
     if bonus and (report.passed or details):
         page.line(phrases.distinctions_earned(bonus))
@@ -148,6 +151,15 @@ def what_else(page: "Page", report: ReportData, details: bool) -> None:
     if report.environment and (details or not report.passed):
         page.blank()
         page.line(phrases.environment(report.environment), DIM)
+
+
+def machine_code(page: "Page", figures: dict[str, Any]) -> None:
+    """Adds a paragraph for each kernel, and what the count cannot say."""
+    page.blank()
+    for title, text in phrases.machine_code(figures):
+        page.line(title, BOLD)
+        page.line(text, indent=2)
+    page.line(figures["about"], DIM)
 
 
 def what_was_measured(page: "Page", report: ReportData) -> None:

@@ -26,6 +26,8 @@ class ReportData:
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
     compile: ``{"status", "reason", "forms", "complete", "left_out", "compiled_for", "targets": [{target, kernel,
     launch, status, registers, spills, shared, load_bits, message}]}``, as the room `compiler` says.
+    machine_code: ``{"about", "kernels": [{kernel, launch, elements, text, instructions, ...}]}``, as
+    `compiler.machine_code_report` says; None where it was not asked for.
     environment: ``{"python", "torch", "triton", "device", "mode"}``, and ``"seed"`` of the random inputs.
     notes: sentences on what the emulator cannot show for the operations this answer used.
     tolerance: where it comes from, in a sentence, if it is an estimate.
@@ -64,6 +66,7 @@ class ReportData:
     limit: str = ""
     remarks: tuple[str, ...] = ()
     computes: str = ""
+    machine_code: dict[str, Any] | None = None
 
     def __bool__(self) -> bool:
         return self.passed

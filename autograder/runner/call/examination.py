@@ -104,6 +104,9 @@ class Compiles(Protocol):
     ) -> dict[str, Any]:
         """What compilers make of the launches, as `compiler.compile_report` says it."""
 
+    def machine_code(self, launches: Sequence[KernelLaunch]) -> dict[str, Any]:
+        """What their machine code allows at most, as `compiler.machine_code_report` says it."""
+
 
 @dataclass(frozen=True)
 class Facts:

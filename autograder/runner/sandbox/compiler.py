@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from ...gpu import CannotCompile, KernelLaunch, Target, compile_report
+from ...gpu import CannotCompile, KernelLaunch, Target, compile_report, machine_code_report
 from ...gpu import worker as compile_worker
 from . import roles
 from .host import Host, WorkerLost
@@ -64,6 +64,10 @@ class Compiler:
         """Returns the report of `compiler.compile_report` on these launches."""
         budget = Budget("answer", self.limits.total_seconds)
         return compile_report(launches, partial(self.run_jobs, budget=budget), targets, whole)
+
+    def machine_code(self, launches: Iterable[KernelLaunch]) -> Json:
+        """Returns what `compiler.machine_code_report` says of these launches."""
+        return machine_code_report(launches, partial(self.run_jobs, budget=Budget("answer", self.limits.total_seconds)))
 
     def run_jobs(
         self,
@@ -207,6 +211,7 @@ def _end_of(ended: Ended, limits: Limits) -> Json:
     return {"lost": f"the compiler crashed on it ({how})"}
 
 
+_NOTES = 8  # of a thread's count; ours have up to 2
 _KINDS: dict[str, type | types.UnionType] = {
     "seconds": float | int,
     "message": str,
@@ -217,6 +222,7 @@ _KINDS: dict[str, type | types.UnionType] = {
     "line": int | None,
     "permitted": bool,
     "result": dict,
+    "thread": dict,
 }
 
 
@@ -228,8 +234,22 @@ def _answer(reply: Json) -> Json:
     for value in reply.get("result", {}).values():
         if not all(isinstance(one, int | None) for one in (value.values() if isinstance(value, dict) else [value])):
             raise TypeError("result")
+    if "thread" in reply and not _is_thread(reply["thread"]):
+        raise TypeError("thread")
     if not all(isinstance(one, str) for one in reply.get("operations", ())):
         raise TypeError("operations")
     if ("result" in reply and reply["result"].keys() != compile_worker.RESULT) or not reply.keys() - {"seconds"}:
         raise TypeError("not an answer")
     return {name: clean(value) if isinstance(value, str) else value for name, value in reply.items()}
+
+
+def _is_thread(given: Json) -> bool:
+    """Whether it is what a worker counts for a thread: numbers that can be computed with, and short notes."""
+    notes = given.get("notes")
+    if given.keys() != compile_worker.THREAD or not isinstance(notes, list) or len(notes) > _NOTES:
+        return False
+    counts = [given[name] for name in given.keys() - {"notes", "loads", "stores"}]
+    counts += [*checked.fields(given["loads"]).values(), *checked.fields(given["stores"]).values()]
+    return all(isinstance(one, str) and one == clean(one) for one in notes) and all(
+        isinstance(one, int | float) and 0 <= one < 2**62 for one in counts
+    )

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ class SourceLoop:
     loaded: int = 0
 
 
-def source_loops(ttir: str, values: dict[str, Any], grid: Iterable[int]) -> list[SourceLoop]:
+def source_loops(ttir: str, values: Mapping[str, Any], grid: Iterable[int]) -> list[SourceLoop]:
     """The loops in the order of the text, as the middle program of the grid runs them."""
     numbers: dict[str, int | None] = {f"%{name}": one for name, one in values.items() if isinstance(one, int)}
     middle = dict(zip("xyz", (size // 2 for size in grid), strict=True))

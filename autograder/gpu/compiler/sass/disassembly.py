@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import triton.backends.nvidia
-
 LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(@!?U?P[\dT]+\s+)?([A-Z][A-Zx0-9_.]*)(.*?);", re.MULTILINE)
 ENDS = ("EXIT", "RET", "BRA")
 MEMORY = {"LDG": "loads", "LDGSTS": "loads", "STG": "stores"}
@@ -50,6 +48,8 @@ class Instruction:
 
 def disassembler() -> str:
     """The path of cuobjdump. It calls nvdisasm, which it finds in its own folder or on PATH."""
+    import triton.backends.nvidia
+
     shipped = Path(triton.backends.nvidia.__file__).parent / "bin" / "cuobjdump"
     toolkit = Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin" / "cuobjdump"
     for path in (os.environ.get("TRITON_CUOBJDUMP_PATH"), shipped, toolkit, shutil.which("cuobjdump")):

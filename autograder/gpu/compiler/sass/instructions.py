@@ -1,0 +1,130 @@
+"""What a thread of a launch carries out, by its machine code: loops multiplied out, widths, barriers, spills. Imports
+the standard library and Triton only.
+"""
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from .disassembly import Instruction, Loop, disassemble, loops, shortest
+from .trips import source_loops
+
+# Of a product of the tensor cores: M x N x K, and how many threads carry it out together.
+_PRODUCTS = {"HGMMA": (re.compile(r"HGMMA\.(\d+)x(\d+)x(\d+)"), 128), "HMMA": (re.compile(r"HMMA\.(16)(8)(8|16)"), 32)}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A launch as compilers left it. ttir: what Triton's front end made of it; cubin: what the assembler made. numbers:
+    integer parameters and constants by name.
+    """
+
+    ttir: str
+    cubin: bytes
+    numbers: dict[str, Any]
+    grid: tuple[int, ...]
+    warps: int
+
+
+@dataclass(frozen=True)
+class Thread:
+    """instructions, mufu: by the shortest way to the last store through the source's loops; mufu: of these the special
+    functions. at_most: all of the code. products: operations of the tensor cores. moved: bytes loaded and stored.
+    spills: loads and stores of local memory. loads, stores: how many of each width in bits, each counted once. notes:
+    what makes the count unsure.
+    """
+
+    instructions: float
+    at_most: float
+    mufu: float
+    products: float
+    moved: float
+    registers: int
+    spills: int
+    barriers: int
+    loads: dict[str, int]
+    stores: dict[str, int]
+    notes: tuple[str, ...]
+
+
+def thread_of(launch: Compiled) -> Thread:
+    """What a thread of the middle program carries out. Raises MissingTool."""
+    code, registers = disassemble(launch.cubin)
+    weighted = _weighted(launch, code)
+    times, names = weighted.times, Counter(one.name for one in code)
+    of_way = [one for one in code if one.address in weighted.short]
+    return Thread(
+        instructions=sum(times[one.address] for one in of_way),
+        at_most=sum(times.values()),
+        mufu=sum(times[one.address] for one in of_way if one.name == "MUFU"),
+        products=sum(times[one.address] * _product(one) for one in code),
+        moved=sum(one.bits / 8 * times[one.address] for one in code if one.access),
+        registers=registers,
+        spills=names["LDL"] + names["STL"],
+        barriers=names["BAR"],
+        loads=_widths(code, "loads"),
+        stores=_widths(code, "stores"),
+        notes=(*weighted.notes, *_waits(code)),
+    )
+
+
+@dataclass(frozen=True)
+class _Weighted:
+    """How often each instruction is carried out by a thread, and which are on the shortest way."""
+
+    times: dict[int, float]
+    short: set[int]
+    notes: tuple[str, ...]
+
+
+def _weighted(launch: Compiled, code: list[Instruction]) -> _Weighted:
+    found = loops(code)
+    trips, notes = _trips(launch, code, found)
+    ways = {loop: shortest(code, *loop) for loop in found}
+    around = {one.address: [loop for loop in found if loop[0] <= one.address <= loop[1]] for one in code}
+    times = {at: math.prod(trips[loop] for loop in its) for at, its in around.items()}
+    stores = [one.address for one in code if one.access == "stores"]
+    needed = [] if notes else [loop for loop in found if trips[loop]]
+    straight = shortest(code, code[0].address, max(stores, default=code[-1].address), needed)
+    short = {
+        at
+        for at, its in around.items()
+        if (all(loop[0] in straight and at in ways[loop] for loop in its) if its else at in straight)
+    }
+    return _Weighted(times, short, notes)
+
+
+def _trips(launch: Compiled, code: list[Instruction], found: list[Loop]) -> tuple[dict[Loop, float], tuple[str, ...]]:
+    """How often each loop of the machine code goes round. One that is unrolled is seen by the bytes that it loads."""
+    source = source_loops(launch.ttir, launch.numbers, launch.grid)
+    trips = [loop.trips for loop in source]
+    if len(trips) != len(found) or None in trips:
+        note = f"{len(found)} loops in the machine code, trips {trips} in the source: each is counted once"
+        return dict.fromkeys(found, 1.0), (note,)
+    result: dict[Loop, float] = {}
+    for (first, last), loop in zip(found, source, strict=True):
+        bits = sum(one.bits for one in code if one.access == "loads" and first <= one.address <= last)
+        at_once = round(bits / 8 * launch.warps * 32 / loop.loaded) if loop.loaded else 1
+        result[first, last] = (loop.trips or 0) / max(at_once, 1)
+    return result, ()
+
+
+def _product(one: Instruction) -> float:
+    """A thread's share of the operations of a product of the tensor cores; 0 of any other instruction."""
+    shape, threads = _PRODUCTS.get(one.name, (None, 1))
+    match = shape and shape.match(one.operation)
+    return 2 * math.prod(map(int, match.groups())) / threads if match else 0.0
+
+
+def _widths(code: list[Instruction], access: str) -> dict[str, int]:
+    counts = Counter(one.bits for one in code if one.access == access)
+    return {str(bits): counts[bits] for bits in sorted(counts, reverse=True)}
+
+
+def _waits(code: list[Instruction]) -> list[str]:
+    waits = sum(one.operation == "WARPGROUP.ARRIVE" for one in code)
+    if 2 * waits <= sum(one.name == "HGMMA" for one in code):
+        return []
+    return ["each product of the tensor cores waits for the one before: ptxas (C75..) could not overlap them"]
