@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -11,12 +10,11 @@ from pathlib import Path
 
 from ..judge import Cluster, Job, Store, Verdict
 from ..runner import Answer, SandboxError
-from ..words import Exit, count
+from ..words import Exit, Pace, count
 from .cluster import local, prepare
 from .course import Course, NoCourse
 from .nbgrader.class_seed import ClassSecretError
 from .nbgrader.disk import fix
-from .nbgrader.grade_cells import duration
 from .nbgrader.hidden_cases import HiddenCasesError
 from .nbgrader.lock import Lock
 from .nbgrader.points import PointsError
@@ -102,17 +100,16 @@ class Making:
         where = f"; dashboard: {cluster.dashboard}" if cluster.dashboard else ""
         processes = "1 process" if cluster.threads == 1 else f"{cluster.threads} processes"
         tell(f"{count(len(self.queue), 'verdict')} to make, on {processes}{where}")
-        begun = time.monotonic()
+        pace = Pace()
         for job, verdict in self.store.made_on(cluster, self.queue):
             self._note(job, verdict)
+            pace.made += 1
             waiting = self._wait.pop(job.key)
             if self._known[job.key]:  # a cell that later answers are checked without
                 self._withdraw(waiting)
             for notebook in waiting:
                 if self._advance(notebook):
-                    pace = (time.monotonic() - begun) / sum(self._made.values())
-                    left = f", about {duration(len(self._wait) * pace)} left" if self._wait else ""
-                    tell(f"[{self._ready}/{self._all}{left}] {notebook.name}")
+                    tell(f"{pace.text(self._ready, self._all, left=len(self._wait))} {notebook.name}")
 
     def _note(self, job: Job, verdict: Verdict | str) -> None:
         if isinstance(verdict, str):

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from ..words import count, visible
+from ..words import Pace, count, visible
 from . import figures
 from .class_findings import FAILED, PASSED, UNREACHED, Answer, Findings
 from .nbgrader.export import GRADED, WAITS
-from .nbgrader.grade_cells import duration
 from .similar import LEAST, Alike, Group
 
 MOST = 12  # rows of the inputs that failed most
@@ -129,7 +128,7 @@ def _overview(found: Findings) -> str:
     seconds = sum(answer.seconds for answer in found.answers)
     lines = [
         f"{count(len(found.learners), 'learner')}: {listed}.",
-        f"Checking took {duration(seconds)} of processor time.",
+        f"Checking took {Pace.duration(seconds)} of processor time.",
     ]
     if found.unchecked:
         who = ", ".join(f"{student} ({answer})" for student, answer in found.unchecked)
@@ -144,7 +143,7 @@ def _answers(found: Findings) -> str:
             f'<a href="#{quote(answer.name)}">{escape(answer.name)}</a>',
             *map(_right, map(str, (len(answer.checks), answer.passed, answer.untouched))),
             _right(f"{answer.mean:.0%}"),
-            _right(duration(answer.seconds)),
+            _right(Pace.duration(answer.seconds)),
         ]
         for answer in found.answers
     ]

@@ -12,11 +12,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the imports that take sec
 from ..runner import no_garbage  # noqa: E402
 
 with no_garbage():
-    import matplotlib.backends.backend_svg  # noqa: F401  # a check imports it for the first answer that fails
-
     from ..judge import load
-    from ..runner import probe
 
-    load(drawing=True)
-    probe()  # once for all workers
+    load(shared=True)
     gc.collect()  # a worker's own collector does not touch the pages of what is left, so they are not copied

@@ -2,6 +2,7 @@
 
 from .ipython import shell
 from .lazy import lazy_face
+from .pace import Pace
 from .progress import Progress, Terminal
 from .quality import Quality
 from .text import count, is_python, visible

@@ -15,6 +15,7 @@ from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.error_line import in_answer
 from graded_kernels.autograder.runner.call.printing import Few
+from graded_kernels.autograder.words.pace import Pace
 from graded_kernels.autograder.words.progress import Progress, Terminal
 
 
@@ -65,6 +66,15 @@ def test_a_terminal_shows_where_a_check_is_and_the_line_goes():
     line.clear()
     assert "case 2 of 17, exact zeros" in stream.getvalue()
     assert stream.getvalue().endswith("\r\033[K")
+
+
+def test_how_long_the_rest_takes_is_said_once_something_is_made_and_while_something_is_left():
+    pace = Pace()
+    assert pace.text(2, 5) == "[2/5]"  # these were there already
+    pace.begun, pace.made = pace.begun - 60, 2
+    assert pace.text(4, 5, odd=", 1 not judged") == "[4/5, 1 not judged, about 30 s left]"
+    assert pace.text(1, 5, left=6) == "[1/5, about 3 min left]"  # other things are counted than made
+    assert pace.text(5, 5) == "[5/5]"
 
 
 def test_what_is_under_way_is_said_with_a_way_out_of_a_loop():

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import sys
-import time
 from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
@@ -23,6 +22,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets import Float, List, Unicode
 
 from ...runner import SandboxError, close_to_others
+from ...words import Pace
 from . import disk, interrupt, lock, other_files, points
 from .borrowed import destination, is_first_pass
 from .by_hand import Seen
@@ -144,7 +144,7 @@ class Autograde(converters.Autograde, ReadByUs):
         Grade(parent=self).ready(self.released, start)
         if closed := close_to_others(self._root, courses.groupshared):
             self.log.warning("Other accounts could read %s. Now they cannot.", ", ".join(closed))
-        self.begun, self.graded = time.monotonic(), 0
+        self.pace = Pace()
         try:
             super().convert_notebooks()
         finally:

@@ -211,9 +211,8 @@ class Grade(NbGraderPreprocessor):
         mine = run.released.submitted(where["student"])
         folders = [os.path.normpath(folder) for folder in sorted(run.assignments)]
         number = folders.index(os.path.normpath(mine)) + 1
-        run.graded += 1
-        left = (len(folders) - number) * (time.monotonic() - run.begun) / run.graded
-        return f"[{number}/{len(folders)}{f', about {duration(left)} left' if left else ''}] "
+        run.pace.made += 1
+        return f"{run.pace.text(number, len(folders))} "
 
 
 class SaveScores(SaveAutoGrades):
@@ -255,11 +254,6 @@ class SaveScores(SaveAutoGrades):
 def _with(cell: Cell, kept: tuple[Cell, ...]) -> str:
     """What of a cell that does not end was used."""
     return "with the imports and definitions of that cell alone" if cell.definitions in kept else "without that cell"
-
-
-def duration(seconds: float) -> str:
-    """Writes a duration in seconds or, from 90 s on, in minutes."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 class _NotebookLate(Exception):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...words import Exit, Terminal, UsageError, count, visible
+from ...words import Exit, Pace, Terminal, UsageError, count, visible
 from ..make_all import NoWorker, made_by, made_here
 from .process import Process
 from .table_job import Job, read
@@ -144,9 +144,9 @@ class Progress:
     """How far it is, on stderr: a line of a terminal that changes, else one from time to time."""
 
     def __init__(self, jobs: int, done: int):
-        self.jobs, self.done, self.before = jobs, done, done
-        self.begun = self.told = time.monotonic()
-        self.odd = 0
+        self.jobs, self.there, self.odd = jobs, done, 0
+        self.pace = Pace()
+        self.told = self.pace.begun
         self.line = Terminal(sys.stderr) if sys.stderr.isatty() else None
         if done:
             print(f"{count(done, 'verdict')} of {jobs} there already", file=sys.stderr)
@@ -155,12 +155,11 @@ class Progress:
 
     def made(self, job: Job, verdict: dict[str, Any]) -> None:
         """Notes a verdict."""
-        self.done += 1
+        self.pace.made += 1
         self.odd += verdict["status"] != "judged"
         now = time.monotonic()
-        left = (now - self.begun) / (self.done - self.before) * (self.jobs - self.done)
         odd = f", {self.odd} not judged" if self.odd else ""
-        text = f"[{self.done}/{self.jobs}{odd}, about {_duration(left)} left] {visible(str(job.id))}"
+        text = f"{self.pace.text(self.there + self.pace.made, self.jobs, odd=odd)} {visible(str(job.id))}"
         if self.line:
             self.line.show(text)
         elif now - self.told >= EVERY:
@@ -173,10 +172,5 @@ class Progress:
             self.line.clear()
         if not sentence:
             odd = f", {self.odd} not judged (their lines say why)" if self.odd else ""
-            made = count(self.done - self.before, "verdict")
-            sentence = f"{made} made in {_duration(time.monotonic() - self.begun)}{odd}."
+            sentence = f"{count(self.pace.made, 'verdict')} made in {Pace.duration(self.pace.seconds)}{odd}."
         print(sentence, file=sys.stderr)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,6 +1,7 @@
 """Makes a verdict: the answer is checked in the sandbox of this process, and what was found becomes data."""
 
 import atexit
+import contextlib
 import functools
 import gc
 import html
@@ -69,13 +70,18 @@ _NEEDED = (
 
 
 @functools.cache
-def load(drawing: bool = False) -> None:
-    """Imports what every check needs, so that no answer is charged those seconds. drawing: and what draws the picture
-    of one that fails (`report.notebook`).
+def load(shared: bool = False) -> None:
+    """Imports what every check needs, so that no answer is charged those seconds. shared: for all processes that are
+    forked from this one, and so with what draws the picture of an answer that fails and what is tried of the sandbox.
     """
     with no_garbage():
-        for module in (*_NEEDED, *(("judge.report.plot",) if drawing else ())):
+        for module in _NEEDED:
             importlib.import_module(f"...{module}", __package__)
+        if shared:
+            importlib.import_module("matplotlib.backends.backend_svg")
+            importlib.import_module("...judge.report.plot", __package__)
+            with contextlib.suppress(SandboxError):  # which each of them will meet
+                Worker()  # is not started: what it tries of this machine is then known to all
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing
 
 
