@@ -15,9 +15,10 @@ from graded_kernels.autograder.classroom import grade
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.grade import Making
+from graded_kernels.autograder.judge.make_all import NoWorker
 from graded_kernels.autograder.judge.verdicts import make as making
 from graded_kernels.autograder.judge.verdicts import scheduler
-from graded_kernels.autograder.judge.verdicts.job import Job
+from graded_kernels.autograder.judge.verdicts.job import UNFIT, Job
 from graded_kernels.autograder.judge.verdicts.store import Store
 from graded_kernels.autograder.judge.verdicts.verdict import Verdict
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
@@ -30,7 +31,7 @@ ASKED = """
 import sys
 from pathlib import Path
 from graded_kernels.autograder.classroom import cluster, grade
-from graded_kernels.autograder.judge.verdicts import task
+from graded_kernels.autograder.judge.verdicts import make
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 course = Course(Path(sys.argv[1]), "tiny", [])
@@ -41,13 +42,13 @@ print(len(jobs), sorted({"torch", "triton", "matplotlib"} & set(sys.modules)))
 FORKED = """
 import signal, sys
 from graded_kernels.autograder.classroom import preloaded
-from graded_kernels.autograder.judge.verdicts import task
+from graded_kernels.autograder.judge.verdicts import make
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.sandbox import Limits
 from graded_kernels.autograder.judge.verdicts.job import Job
 before = set(sys.modules)
 answer = Answer("silu_forward", (Cell("mine", "def silu_forward(x):\\n    return x\\n"),), "import torch")
-found = task.check(Job(answer, "torch", 1, Limits(wall_factor=1000.0)).to_json(), "")
+found = make.check(Job(answer, "torch", 1, Limits(wall_factor=1000.0)).to_json(), "")
 slow = "torch", "triton", "matplotlib", "graded_kernels"
 late = sorted(name for name in set(sys.modules) - before if name.split(".")[0] in slow)
 print('"score": ' in found, late, signal.getsignal(signal.SIGINT) == signal.SIG_IGN)
@@ -132,28 +133,44 @@ def test_a_verdict_gives_account_of_compiling_and_forking(monkeypatch):
     assert 1000 <= verdict.grader_seconds < 1100
 
 
+class Completed(deque):
+    """In place of Dask's futures as they end."""
+
+    add, __next__ = deque.append, deque.popleft
+
+
+def client(said):
+    """A client with one thread; ``said``: what a worker answers to a job's text. Notes what it was asked."""
+
+    def submit(function, job, rung, *, key, pure):
+        found.submitted.append(job)
+        return Mock(status="finished", result=lambda: json.dumps(said(job)))
+
+    found = Mock(dashboard_link="", submitted=[], submit=submit, nthreads=Mock(return_value={"one": 1}))
+    return found
+
+
+def queue_of(*names):
+    return deque(SimpleNamespace(name="n", key=name, to_json=partial(str, name)) for name in names)
+
+
 @pytest.mark.parametrize("threads", [None, lambda: 1], ids=["asks the scheduler", "is the scheduler's"])
 def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypatch, threads):
-    class Client:
-        dashboard_link, submitted, asked = "", [], 0
-
-        def nthreads(self):
-            Client.asked += 1
-            return {"one": 1}
-
-        def submit(self, function, job, rung, *, key, pure):
-            self.submitted.append(job)
-            return Mock(status="finished", result=lambda: job)
-
-    class Completed(deque):
-        add, __next__ = deque.append, deque.popleft
-
     monkeypatch.setattr(scheduler, "as_completed", Completed)
-    queue = deque(SimpleNamespace(name="n", key=str(number), to_json=partial(str, number)) for number in range(3))
-    cluster = scheduler.Cluster(Client(), "strong", threads)
-    under_way = [(found, list(Client.submitted)) for _, found in cluster.run(queue, check)]
+    asked = client(lambda job: {"of": job})
+    made = scheduler.Cluster(asked, "strong", threads).run(queue_of(*"012"), check)
+    under_way = [(found["of"], list(asked.submitted)) for _, found in made]
     assert under_way == [("0", ["0", "1"]), ("1", ["0", "1", "2"]), ("2", ["0", "1", "2"])]
-    assert Client.asked == (0 if threads else 4)
+    assert asked.nthreads.call_count == (0 if threads else 4)
+
+
+def test_a_worker_that_cannot_be_used_ends_the_run(monkeypatch):
+    monkeypatch.setattr(scheduler, "as_completed", Completed)
+    asked = client(lambda job: {UNFIT: "it has torch 2.0"} if job == "1" else {"of": job})
+    made = scheduler.Cluster(asked, "strong").run(queue_of(*"012"), check)
+    assert next(made)[1] == {"of": "0"}
+    with pytest.raises(NoWorker, match="a worker cannot be used: it has torch 2.0"):
+        next(made)
 
 
 def test_the_jobs_of_a_notebook_are_made_once_whatever_their_verdicts_are(made_course, tmp_path):

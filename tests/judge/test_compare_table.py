@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from unittest.mock import Mock
 
 import pytest
-from graded_kernels.autograder.judge.side_by_side import table_command
+from graded_kernels.autograder.judge.side_by_side import table_command, table_task
 from graded_kernels.autograder.judge.side_by_side.process import Process
 from graded_kernels.autograder.judge.side_by_side.table_job import Job, read
 from graded_kernels.autograder.judge.side_by_side.table_line import about, without_report
+from graded_kernels.autograder.judge.verdicts.job import UNFIT
 from graded_kernels.autograder.words.usage import UsageError
 
 REFERENCE = """
@@ -143,6 +145,17 @@ def test_the_name_of_a_job_does_nothing_to_a_terminal(tmp_path, capsys, monkeypa
     (job,) = read(written(tmp_path / "jobs.jsonl", JOB | {"id": "\x1b[2J\rdone"}), False)
     table_command.Progress(1, 0).made(job, {"status": "judged"})
     assert "\x1b" not in (said := capsys.readouterr().err) and "done" in said
+
+
+def test_a_worker_with_other_versions_makes_no_verdict(tmp_path, monkeypatch):
+    """Its verdict would bear the key of this machine's."""
+    (job,) = read(written(tmp_path / "jobs.jsonl", JOB), False)
+    monkeypatch.setattr(table_task, "_process", lambda thread: Mock(verdict=lambda job: about(job)))
+    assert json.loads(table_task.made(job.to_json(), "", 1.0)) == about(job)
+    asked = job.to_json()
+    monkeypatch.setattr(Job, "versions", staticmethod(lambda: {"torch": "2.0"}))
+    said = json.loads(table_task.made(asked, "", 1.0))[UNFIT]
+    assert "has other versions than the machine that asks: torch 2.0" in said
 
 
 @pytest.mark.exhaustive

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ...words import Exit, UsageError, visible
-from ..make_all import made_here
+from ..make_all import make_all
 from .one_file import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _all(record: "Exercise | Witness", options: argparse.Namespace) -> Iterator[
 
         known: dict[int, Checked] = {}
         shown = 0
-        for (number, _), checked in made_here(deque(enumerate(options.files)), [maker(one) for one in workers]):
+        for (number, _), checked in make_all(deque(enumerate(options.files)), [maker(one) for one in workers]):
             known[number] = checked
             while shown in known:
                 yield known[shown]

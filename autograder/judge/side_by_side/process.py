@@ -6,7 +6,8 @@ import tempfile
 from typing import Any, Self
 
 from ...runner import LineServer
-from ..make_all import UNFIT, NoWorker
+from ..make_all import NoWorker
+from ..verdicts.job import UNFIT
 from .table_job import Job
 from .table_line import about, without_report
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...words import Exit, Pace, Terminal, UsageError, count, visible
-from ..make_all import NoWorker, made_by, made_here
+from ..make_all import NoWorker, make_all
 from .process import Process
 from .table_job import Job, read
 from .table_line import about, is_final, without_report
@@ -66,7 +66,7 @@ def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
             for process in every:  # nobody waits for the verdicts that are being made
                 process.close()
 
-        yield from made_here(jobs, [process.verdict for process in every], stop)
+        yield from make_all(jobs, [process.verdict for process in every], stop)
 
 
 def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
@@ -80,7 +80,7 @@ def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
     if not address.startswith("tls://"):
         print(f"{address} is not encrypted: whoever reaches it can read the jobs and change verdicts.", file=sys.stderr)
     with Cluster.at(address, "") as cluster:
-        for job, found in made_by(cluster, jobs, functools.partial(made, seconds=seconds)):
+        for job, found in cluster.run(jobs, functools.partial(made, seconds=seconds)):
             yield job, found or about(job) | without_report("crashed", LEFT) | {"final": False}
 
 

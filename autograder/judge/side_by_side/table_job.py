@@ -1,15 +1,14 @@
 """A line of a table of comparisons: what is compared and how, checked before anything of it runs."""
 
 import functools
-import hashlib
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ...words import Quality, UsageError
-from ..verdicts import job as checks
 from ..verdicts import source
+from ..verdicts.job import Work
 from .method import COMPUTES, KINDS
 
 FIELDS = ("id", "reference", "candidate", "arguments", "like", "seed", "options")
@@ -52,8 +51,10 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Job:
-    """A comparison. id: the table's, or the number of its line. table: where it was read."""
+class Job(Work):
+    """A comparison. id: the table's, or the number of its line. table: where it was read. Other files that its texts
+    import do not decide: they are not in its key.
+    """
 
     id: str | int
     reference: Side
@@ -70,24 +71,19 @@ class Job:
         """For a dashboard."""
         return f"compare-{self.id}"
 
-    @functools.cached_property
-    def key(self) -> str:
-        """SHA-256 of all that decides the verdict: texts, options, versions. Other files that they import are not in
-        it.
-        """
-        data = asdict(self)
-        del data["id"], data["table"]
-        own = source.digest(decides=("judge/side_by_side",))
-        return hashlib.sha256(json.dumps([data, checks.Job.versions(), own], sort_keys=True).encode()).hexdigest()
+    def decides(self) -> dict[str, Any]:
+        """Texts and options."""
+        return {name: value for name, value in self.data().items() if name not in ("id", "table")}
 
-    def to_json(self) -> str:
-        """The job for the process that makes its verdict."""
-        return json.dumps(asdict(self))
+    @staticmethod
+    @functools.cache
+    def versions() -> dict[str, str]:
+        """As `Work.versions`, and the digest of what compares."""
+        return Work.versions() | {"compare": source.digest(decides=("judge/side_by_side",))}
 
     @classmethod
-    def from_json(cls, text: str) -> "Job":
-        """The job that `to_json` made this of."""
-        data = json.loads(text)
+    def of(cls, data: dict[str, Any]) -> Self:
+        """As `Work.of`."""
         sides = {name: data[name] and Side(**data[name]) for name in ("reference", "candidate", "arguments")}
         options: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data["options"].items()}
         return cls(**data | sides | {"options": Options(**options)})

@@ -16,9 +16,9 @@ from typing import Any, TextIO
 from ...runner import LineServer, SandboxError, Trouble
 from ...words import UsageError
 from ..commands.one_file import keep_stdout
-from ..make_all import UNFIT
 from ..results.causes import Cause
 from ..settings import Settings
+from ..verdicts.job import UNFIT, OtherVersions
 from ..verdicts.make import shared_worker
 from .code import Code
 from .comparison import LIMITS, judged, kinds_of, reproduce
@@ -175,7 +175,7 @@ def main() -> None:
     for line in LineServer.questions():
         try:
             found = verdict(Job.from_json(line))
-        except SandboxError as error:
+        except (OtherVersions, SandboxError) as error:
             found = {UNFIT: str(error)}
         print(json.dumps(found), file=answers, flush=True)
 

@@ -5,7 +5,8 @@ import functools
 import json
 import threading
 
-from ..make_all import UNFIT, NoWorker
+from ..make_all import NoWorker
+from ..verdicts.job import UNFIT, OtherVersions
 from .process import Process
 from .table_job import Job
 
@@ -18,7 +19,7 @@ def made(job: str, rung: str, seconds: float) -> str:
     process.seconds = seconds
     try:
         return json.dumps(process.verdict(Job.from_json(job)))
-    except NoWorker as error:
+    except (NoWorker, OtherVersions) as error:
         return json.dumps({UNFIT: str(error)})
 
 

@@ -1,4 +1,4 @@
-"""Everything that decides a verdict, as one value. Two jobs with the same key have the same verdict."""
+"""Everything that decides a verdict, as one value. Two jobs with the same key come to the same."""
 
 import functools
 import hashlib
@@ -6,7 +6,7 @@ import json
 import platform
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ...runner import Answer, Limits
 from . import source
@@ -15,10 +15,65 @@ if TYPE_CHECKING:
     from ..records.record import Case, Exercise, Witness
 
 LIBRARIES = ("torch", "triton", "numpy")
+UNFIT = "unfit"  # the key of what a worker says in place of a result where it cannot make any
+
+
+class Work:
+    """A job that may be made in another process, which is handed text. What it is are the fields of a dataclass."""
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        raise NotImplementedError
+
+    @functools.cached_property
+    def key(self) -> str:
+        """SHA-256 of the job and of the versions that it runs on, as 64 hexadecimal digits."""
+        return hashlib.sha256(json.dumps([self.decides(), self.versions()], sort_keys=True).encode()).hexdigest()
+
+    def decides(self) -> dict[str, Any]:
+        """What of it decides the result."""
+        return self.data()
+
+    def data(self) -> dict[str, Any]:
+        """All of it, as JSON has it."""
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))  # type: ignore[call-overload]
+        return data
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Self:
+        """The job with this `data`."""
+        return cls(**data)
+
+    @staticmethod
+    @functools.cache
+    def versions() -> dict[str, str]:
+        """What a verdict depends on besides its job, by name: a library's version, "none" where it is missing; of the
+        grader the digest of the source that decides, and of packages that offer exercises, if any, that of theirs.
+        """
+        records = source.digest_of_offered()
+        found = {"grader": source.digest(), "python": platform.python_version()} | (
+            {"records": records} if records else {}
+        )
+        return found | {library: _version(library) for library in LIBRARIES}
+
+    def to_json(self) -> str:
+        """The job as JSON with its key, by which a worker can tell whether it has the same versions."""
+        return json.dumps(self.data() | {"key": self.key})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Raises OtherVersions where the verdict would not be the one that was asked for."""
+        data = json.loads(text)
+        key, job = data.pop("key"), cls.of(data)
+        if job.key != key:
+            found = ", ".join(f"{name} {version[:12]}" for name, version in cls.versions().items())
+            raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {found}")
+        return job
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Work):
     """One check. cases: the text of the teacher's file of cases for this exercise, or "". isolated: False where
     the teacher allows answers that cannot be kept from files and network; such a verdict counts nowhere else. On the
     other rungs an answer computes the same. record: the text of the file with the exercise's record, where that is
@@ -38,23 +93,6 @@ class Job:
         """``silu_backward-torch``, as the answer's cell is called."""
         return f"{self.answer.exercise}-{self.backend}"
 
-    @functools.cached_property
-    def key(self) -> str:
-        """SHA-256 of the job and of the versions that it runs on, as 64 hexadecimal digits."""
-        return hashlib.sha256(json.dumps([self._data(), self.versions()], sort_keys=True).encode()).hexdigest()
-
-    @staticmethod
-    @functools.cache
-    def versions() -> dict[str, str]:
-        """What a verdict depends on besides its job, by name: a library's version, "none" where it is missing; of the
-        grader the digest of the source that decides, and of packages that offer exercises, if any, that of theirs.
-        """
-        records = source.digest_of_offered()
-        found = {"grader": source.digest(), "python": platform.python_version()} | (
-            {"records": records} if records else {}
-        )
-        return found | {library: _version(library) for library in LIBRARIES}
-
     @staticmethod
     @functools.lru_cache(maxsize=64)
     def own(exercise: str, record: str, cases: str = "") -> "tuple[Exercise | Witness | None, tuple[Case, ...]]":
@@ -67,24 +105,10 @@ class Job:
         own = read_text(record, exercise) if record else None
         return own, read_cases(cases, own or find(exercise)) if cases else ()
 
-    def to_json(self) -> str:
-        """The job as JSON with its key, by which a worker can tell whether it has the same versions."""
-        return json.dumps(self._data() | {"key": self.key})
-
-    def _data(self) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
-        return data
-
     @classmethod
-    def from_json(cls, text: str) -> "Job":
-        """Raises OtherVersions where the verdict would not be the one that was asked for."""
-        data = json.loads(text)
-        key, answer = data.pop("key"), Answer.of(data.pop("answer"))
-        job = cls(answer, limits=Limits(**data.pop("limits")), **data)
-        if job.key != key:
-            found = ", ".join(f"{name} {version[:12]}" for name, version in cls.versions().items())
-            raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {found}")
-        return job
+    def of(cls, data: dict[str, Any]) -> Self:
+        """As `Work.of`."""
+        return cls(**data | {"answer": Answer.of(data["answer"]), "limits": Limits(**data["limits"])})
 
 
 class OtherVersions(Exception):

@@ -6,6 +6,7 @@ import functools
 import gc
 import html
 import importlib
+import json
 import os
 import platform
 import time
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...runner import Budget, SandboxError, Worker, no_garbage
 from ..checking import check_answer
 from ..settings import Settings
-from .job import Job
+from .job import UNFIT, Job, OtherVersions
 from .verdict import LATE, LOST, Verdict
 
 if TYPE_CHECKING:  # where every verdict is there, PyTorch is not imported
@@ -23,6 +24,8 @@ if TYPE_CHECKING:  # where every verdict is there, PyTorch is not imported
 
 LONGEST = 1_000_000  # characters of a report's HTML; an answer may raise an error with a message of any length
 _CUT = 2_000  # characters that are kept of each text in the data of such a report
+
+FAILED = "failed"  # the key of an answer of `check` that is no verdict, because the check crashed
 
 _shared: Worker | None = None
 
@@ -61,6 +64,21 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
         checks,
         doubt,
     )
+
+
+def check(job: str, rung: str) -> str:
+    """What a worker of a cluster does: the verdict on a job, both as JSON; or ``{"unfit": reason}`` or
+    ``{"failed": reason}``. rung: as `shared_worker` has it.
+    """
+    try:
+        wanted = Job.from_json(job)
+        worker = shared_worker(rung, wanted.isolated)
+    except (OtherVersions, SandboxError) as error:
+        return json.dumps({UNFIT: str(error)})
+    try:
+        return make(wanted, worker).to_json()
+    except Exception as error:  # nbgrader's autograde meets it again, and leaves the answer to a person
+        return json.dumps({FAILED: f"{type(error).__name__}: {error}"[:2000]})
 
 
 _NEEDED = (

@@ -3,20 +3,24 @@
 Whoever reaches a scheduler can run code in its workers.
 """
 
+import json
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import dask
 from distributed import Client, Future, as_completed
 from distributed.scheduler import KilledWorker
 
-from ..make_all import NoWorker, W
+from ..make_all import NoWorker
+from .job import UNFIT, Work
 from .verdict import DEATHS
 
 _AHEAD = 4  # checks that are handed to a cluster which has no worker yet
 _PATIENCE = 60  # seconds to reach a scheduler
+
+W = TypeVar("W", bound=Work)
 
 
 class Cluster:
@@ -63,9 +67,10 @@ class Cluster:
         """The number of jobs that run at the same time."""
         return self._threads() if self._threads else sum(self._client.nthreads().values())
 
-    def run(self, queue: deque[W], work: Callable[[str, str], str]) -> Iterator[tuple[W, str | None]]:
+    def run(self, queue: deque[W], work: Callable[[str, str], str]) -> Iterator[tuple[W, dict[str, Any] | None]]:
         """Each job of the queue with what came of it, or None where it ended `DEATHS` workers. Jobs may be added to the
-        queue between two results. work: called in a worker with the job and the rung.
+        queue between two results. work: called in a worker with the job and the rung, text that returns text. Raises
+        NoWorker.
         """
         running: dict[Future[str], W] = {}
         done = as_completed()
@@ -85,7 +90,10 @@ class Cluster:
             job = running.pop(future)
             fill()  # a worker has its next check while the verdict of the last one is read and written to the disk
             if future.status == "finished":
-                yield job, future.result()
+                found = json.loads(future.result())
+                if UNFIT in found:
+                    raise NoWorker(f"a worker cannot be used: {found[UNFIT]}")
+                yield job, found
             elif isinstance(future.exception(), KilledWorker):
                 yield job, None
             else:

@@ -19,7 +19,7 @@ from .job import Job
 from .verdict import Damaged, Verdict
 
 if TYPE_CHECKING:
-    from ..make_all import Cluster
+    from .scheduler import Cluster
 
 FOLDER = "verdicts"
 LOG = "made.log"
@@ -89,11 +89,14 @@ class Store:
         """Makes and puts the verdicts; each job with its own, or with how its check crashed. More jobs may be added
         between two results. Raises OSError as `put` does, and RuntimeError where the cluster has no worker.
         """
-        from .task import verdicts_of
+        from .make import FAILED, check
 
-        for job, verdict in verdicts_of(cluster, jobs):
-            if isinstance(verdict, Verdict):
-                self.put(verdict)
+        for job, found in cluster.run(jobs, check):
+            if found and FAILED in found:
+                yield job, found[FAILED]
+                continue
+            verdict = Verdict.of(found) if found else Verdict.left_to_a_person(job.key, job.name)
+            self.put(verdict)
             yield job, verdict
 
     def keep(self, verdict: Verdict) -> None:
