@@ -33,7 +33,7 @@ def root_kernel(sums_ptr, norm_ptr, n, BLOCK: tl.constexpr):
 
 def global_norm(grads):
     """The 2-norm of all numbers in grads, a list of tensors of any shapes, strides and floating dtypes: float32, shape
-    (). Of an empty list 0.
+    (). One that is in it twice counts twice. Of an empty list 0.
     """
     if not grads:
         return torch.zeros(())  # on no GPU: there is none to tell which

@@ -14,7 +14,7 @@ import torch
 # %% global_norm
 def global_norm(grads):
     """The 2-norm of all numbers in grads, a list of tensors of any shapes, strides and floating dtypes: float32, shape
-    (). Of an empty list 0.
+    (). One that is in it twice counts twice. Of an empty list 0.
     """
     total = torch.zeros(())
     for g in grads:

@@ -7,6 +7,7 @@ from torch import Generator, Tensor
 
 from ...kernels.wild import gradient_norm as wild
 from ..judge import (
+    Aim,
     Arguments,
     Case,
     CommonMistake,
@@ -50,6 +51,11 @@ def one(value: float) -> Callable[[Generator, list[Tensor]], None]:
         grads[1][int(torch.randint(0, 300, (), generator=generator))] = value
 
     return change
+
+
+def listed_twice(generator: Generator) -> Args:
+    tied = normal(generator, (30, 5))
+    return ([tied, normal(generator, (40,)), tied],)
 
 
 THREE = Arguments.named(grads=[draw.normal(5, 7), draw.normal(300), draw.normal(130)])
@@ -174,6 +180,12 @@ global_norm = Exercise(
             ],
         ),
         Case("views of one buffer", one_buffer, "Two gradients lie side by side in one buffer, as in a bucket."),
+        Case(
+            "one tensor twice",
+            listed_twice,
+            "A tensor that is in the list twice counts twice: take each tensor of the list, not each address.",
+            aim=Aim.EDGES,
+        ),
     ),
     tolerance=Tolerance(1, 8, "A float32 sum of squares in any order; the root halves its relative error.", floor),
     hint="Convert, square, add: all in float32. The root is the last operation, and the only one.",

@@ -133,7 +133,7 @@ def _terms_off(call: Call) -> Iterator[_Output]:
 def _kept(call: Call) -> str:
     """Results of an earlier call."""
     for name, outputs in call.earlier.items():
-        for one in call.wrong:
+        for one in (one for one in call.wrong if one.number < len(outputs)):  # a list that is written had fewer tensors
             before = outputs[one.number]
             same = before.shape == one.actual.shape and torch.equal(before.double(), one.actual)
             if same and one.actual.unique().numel() >= FEWEST:

@@ -155,8 +155,11 @@ def decoys(case: Case, args: Args, seed: int) -> Callable[[], Decoy]:
 
 
 def _layout(args: Args) -> str:
-    """All that two calls must have in common to be recorded as one: of a tensor its layout, of the rest the value."""
-    return repr(Tree(args).map(lambda a: (a.dtype, a.shape, a.stride())))
+    """All that two calls must have in common to be recorded as one: of a tensor its layout, and what a list holds
+    twice, of the rest the value.
+    """
+    tree = Tree(args)
+    return repr((tree.map(lambda a: (a.dtype, a.shape, a.stride())), tree.firsts))
 
 
 def _elementwise(tensors: list[torch.Tensor]) -> bool:

@@ -42,6 +42,11 @@ def halves(generator):
     return ([buffer[:30], buffer[30:]],)
 
 
+def twice(generator):
+    tied = torch.randn(30, generator=generator)
+    return ([tied, torch.randn(4, generator=generator), tied],)
+
+
 F32, F16, BF16 = torch.float32, torch.float16, torch.bfloat16
 CASES = (
     Case("three gradients", drawn((F32, 5, 7), (F32, 300), (F32, 130)), "Begin here."),
@@ -51,6 +56,7 @@ CASES = (
     Case("no gradients", lambda generator: ([],), "The sum of nothing is 0."),
     Case("strided", strided, "Gradients have any strides."),
     Case("views of one buffer", halves, "They lie side by side."),
+    Case("one tensor twice", twice, "It counts twice."),
 )
 RECORD = Exercise(
     name="global_norm",
@@ -183,6 +189,13 @@ WRONG = {
         *(ATOMIC, LAUNCH, LAUNCH + "        if g is grads[-1]:\n            g.zero_()\n"),
         *("views of one buffer", CHANGED.format("grads[1]")),
     ),
+    "takes each address once, in PyTorch": (
+        *(TORCH, "in grads:", "in {g.data_ptr(): g for g in grads}.values():", "one tensor twice", VALUE),
+    ),
+    "takes each address once, in Triton": (
+        *(ATOMIC, "in grads:", "in {g.data_ptr(): g for g in grads if g.numel()}.values():", "one tensor twice", VALUE),
+    ),
+    "takes each tensor once": (TORCH, "in grads:", "in set(grads):", "one tensor twice", VALUE),
     "empties the list": (TORCH, SUM, "    grads.clear()\n" + SUM, "three gradients", RELISTED),
     "puts another in": (
         *(ATOMIC, "    root[", "    grads[1:2] = [torch.empty_like(g) for g in grads[1:2]]\n    root["),
@@ -230,6 +243,7 @@ def test_a_case_with_lists_is_about_what_their_tensors_are():
         "no gradients": "edges",
         "strided": "layouts",
         "views of one buffer": "plain",
+        "one tensor twice": "plain",
     }
 
 
@@ -330,7 +344,7 @@ CLIP = replace(
     name="clip_by_global_norm",
     oracle=clipped,
     writes=("grads",),
-    cases=tuple(with_max_norm(case) for case in CASES if case.name != "strided"),
+    cases=tuple(with_max_norm(case) for case in CASES if case.name not in ("strided", "one tensor twice")),
     tolerance=Tolerance(1, 8, "sums of squares in float32, and a division", clip_floor),
     least_bytes=lambda grads, max_norm: 4 + 3 * sum(g.numel() * g.element_size() for g in grads),
     most_bytes=None,
@@ -410,6 +424,13 @@ NOT_WRITTEN = {
 def test_a_tensor_of_a_list_that_is_not_written_is_named(source, old, new, says, isolated, report_on):
     report = report_on(isolated, source, old, new, record=CLIP)
     assert says in report.cases[0].message
+
+
+def test_a_list_that_is_written_may_be_longer_than_before(report_on):
+    """A wrong result is compared with those of the cases before, which have fewer."""
+    twice_the_last = COPY + "    if len(grads) > 1:\n        grads[-1].mul_(2)\n"
+    report = report_on(False, CLIP_TORCH, COPY, twice_the_last, record=replace(CLIP, cases=CLIP.cases[2:4]))
+    assert "grads[2] is wrong in 5 of 5" in failing(report)["one is empty"]
 
 
 @ISOLATED

@@ -102,7 +102,8 @@ class Case:
     """One call of the answer.
 
     inputs: makes the arguments, in the order of the signature, from a seeded generator: tensors, lists of tensors,
-        numbers, strings and None. An answer gets each tensor in memory of its own, also where two share theirs here.
+        numbers, strings and None. An answer gets each tensor in memory of its own, also where two share theirs here,
+        but one that a list holds twice, which is one tensor there, too.
     hint: what to look at when this case fails; shown to the learner with the failing value. A part of it in
         parentheses that begins with "In Triton," is shown of Triton answers alone.
     bonus: a distinction: extra credit, never needed to pass.

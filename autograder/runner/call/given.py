@@ -34,7 +34,8 @@ class Given:
     def __init__(self, contract: Contract, args: Args, put: Callable[[str, torch.Tensor], torch.Tensor]):
         self._parameters, self._writes = contract.parameters, contract.written(args)
         self._tensors = Tree(args).named(contract.parameters)
-        self.copies = {name: put(name, a) for name, a in self._tensors.items()}
+        own = [put(name, a) for name, a in self._tensors.items()]
+        self.copies = dict(zip(self._tensors, map(own.__getitem__, Tree(args).firsts), strict=True))
         rest = iter(self.copies.values())
         self.handed = Tree(args).map(lambda tensor: next(rest))
         # An answer may have its tensor stand for other memory (`param.data = ...`); what was given is what it writes.

@@ -39,6 +39,16 @@ class Tree:
         return [leaf for leaf in self.leaves if isinstance(leaf, torch.Tensor)]
 
     @property
+    def firsts(self) -> list[int]:
+        """For each of the tensors the number of the first that it is: its own, but where a list holds one twice."""
+        found: list[int] = []
+        for a in self.args:
+            seen: dict[int, int] = {}
+            for tensor in Tree((a,)).tensors:
+                found.append(seen.setdefault(id(tensor), len(found)))
+        return found
+
+    @property
     def any_empty(self) -> bool:
         """Whether a tensor has no elements, or a list no tensors."""
         return not all(t.numel() for t in self.tensors) or any(isinstance(a, list) and not a for a in self.args)
@@ -64,8 +74,12 @@ class Tree:
         return tuple(map(of, self.args))
 
     def copied(self) -> Args:
-        """The arguments with copies of the tensors: each in memory of its own, with its strides and offset."""
-        return self.map(duplicate)
+        """The arguments with copies of the tensors: each in memory of its own, with its strides and offset; one that a
+        list holds twice has one copy.
+        """
+        copies = [*map(duplicate, self.tensors)]
+        rest = map(copies.__getitem__, self.firsts)
+        return self.map(lambda tensor: next(rest))
 
     def changed(self, change: Callable[[torch.Tensor], torch.Tensor], which: Iterable[bool]) -> Args:
         """The arguments with ``change`` of the elements of those tensors that are meant, in the same layout.

@@ -178,7 +178,7 @@ class Isolated:
                 late = Trouble("timeout", outcomes.too_long(broken), code=outcomes.code_of(broken))
                 return [(Outcome(trouble=late), Status())]
         held = calls[0].args
-        layouts = buffers.lay_out(Tree(held).tensors)
+        layouts = buffers.lay_out(held)
         expected = buffers.size_of(outcomes.laid_out(results))
         room = expected + _ROOM
         rooms = [None if call.room is None else (call.room * room, call.room * room + room) for call in calls]

@@ -62,6 +62,12 @@ MUTANTS = {
         ),
         ("adds norms", "g.float().square().sum()", "g.float().norm()", ORDINARY),
         ("has no root", "total.sqrt()", "total", ORDINARY),
+        (
+            "takes each address once",
+            "for g in grads:",
+            "for g in {g.data_ptr(): g for g in grads if g.numel()}.values():",
+            "one tensor twice",
+        ),
     ),
     ("global_norm", "triton"): (
         ("squares in the gradient's dtype", ".to(tl.float32)\n    tl.store", "\n    tl.store", "300 in float16"),

@@ -16,6 +16,7 @@ import torch
 
 from ...call import huge_strides
 from ...call.elements import bits, changed, dtype_name, once, span
+from ...call.tree import Args, Tree
 
 ALIGNMENT = max(4096, mmap.PAGESIZE)
 POISON = 0x5B  # every byte of an unwritten output: a finite number in any dtype, and unlikely to be right
@@ -120,10 +121,16 @@ def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
     return flat.as_strided(layout.shape, layout.stride)
 
 
-def lay_out(tensors: list[torch.Tensor]) -> list[Layout]:
-    """Returns layouts one after the other, each at the beginning of a page. Strides are kept."""
-    layouts, offset = [], 0
-    for tensor in tensors:
+def lay_out(args: Args) -> list[Layout]:
+    """Returns layouts of the tensors one after the other, each at the beginning of a page, but one that a list holds
+    twice. Strides are kept.
+    """
+    layouts: list[Layout] = []
+    offset, tree = 0, Tree(args)
+    for number, (first, tensor) in enumerate(zip(tree.firsts, tree.tensors, strict=True)):
+        if first < number:
+            layouts.append(layouts[first])
+            continue
         layout = Layout(dtype_name(tensor.dtype), tuple(tensor.shape), tensor.stride(), offset)
         layouts.append(layout)
         offset += rounded(layout.nbytes)

@@ -214,12 +214,17 @@ def _answer(
 def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
     """The arguments, with tensors directly in the shared memory that the parent checks afterwards."""
 
-    def of(spec: dict[str, Any]) -> Any:
+    def of(spec: dict[str, Any], made: dict[Layout, torch.Tensor]) -> Any:
+        """made: the tensors of its list so far, which may hold one of them twice."""
         if "list" in spec:
-            return [of(part) for part in spec["list"]]
-        return _tensor(memory, Layout.of(spec["tensor"])) if "tensor" in spec else spec["value"]
+            listed: dict[Layout, torch.Tensor] = {}
+            return [of(part, listed) for part in spec["list"]]
+        if "tensor" not in spec:
+            return spec["value"]
+        layout = Layout.of(spec["tensor"])
+        return made.setdefault(layout, _tensor(memory, layout))
 
-    return tuple(map(of, specs))
+    return tuple(of(spec, {}) for spec in specs)
 
 
 def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
