@@ -2,12 +2,12 @@
 
 import itertools
 import random
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
-from broken import mutants
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.gpu.emulator import Finding
 from graded_kernels.autograder.judge.checking import check_answer
@@ -27,9 +27,9 @@ from graded_kernels.autograder.judge.up_to import up_to
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.outcome import Trouble
 from graded_kernels.autograder.words.quality import Quality
-from grading_table import GUIDE, row
+from grading_table import GUIDE, OTHERS, row
 from turns import one_in
-from wrong_answers import WRONG, Wrong
+from wrong_answers import WRONG, Wrong, planted
 
 WITHIN = 5  # points of 100: a contract
 
@@ -49,6 +49,19 @@ def test_a_typical_wrong_answer_gets_the_points_agreed_on(wrong, worker):
     assert row(wrong.what, report) in GUIDE.read_text(encoding="utf-8"), "run python tests/material/grading_table.py"
 
 
+@pytest.mark.parametrize("wrong", one_in(6, ((wrong,) for wrong in OTHERS), lambda row: ids(*row)))
+def test_every_other_row_of_the_guide_is_what_a_check_says(wrong):
+    report = check_answer(wrong.answer, Settings(wrong.backend, compiler=False))
+    assert row(wrong.what, report) in GUIDE.read_text(encoding="utf-8"), "run python tests/material/grading_table.py"
+
+
+def test_the_guide_has_no_row_beyond_these():
+    rows = [
+        line for line in GUIDE.read_text(encoding="utf-8").splitlines() if re.search(r"`\w+`, (torch|triton) \|", line)
+    ]
+    assert len(rows) == len(OTHERS) + len(WRONG)
+
+
 def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
     """Where a row of nothing came by chance, the seed of a class decided what a division by 0 costs."""
     record = EXERCISES["masked_softmax_forward"]
@@ -58,17 +71,11 @@ def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
             assert not any(bool(mask.any(1).all()) for mask in masks), one.name
 
 
-def planted(exercise: str, why: str) -> Wrong:
-    """A mutant of our Triton answer."""
-    (mutant,) = (one for one in mutants()[exercise, "triton"] if one.why == why)
-    return Wrong(why, exercise, "triton", 0, patches=((mutant.old, mutant.new),))
-
-
 BY_SEED = (  # whose points followed the random draws
-    planted("entropy_forward", "starts at 0"),
-    planted("gelu_forward", "e^-w without its second part"),
-    planted("gelu_backward", "always the normal distribution"),
-    planted("kl_backward", "0 · inf"),
+    planted("entropy_forward", "triton", "starts at 0"),
+    planted("gelu_forward", "triton", "e^-w without its second part"),
+    planted("gelu_backward", "triton", "always the normal distribution"),
+    planted("kl_backward", "triton", "0 · inf"),
     Wrong(
         "hidden keys count, without the causal mask",
         "attention_backward",

@@ -4,15 +4,14 @@ them, writes it and prints it.
 
 import re
 from collections.abc import Iterable
+from itertools import starmap
 
-from answers import ROOT, answer
-from broken import mutants
+from answers import ROOT
 from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.report.report import Report
 from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.runner.call.answer import Answer
 from marks import MARKED
-from wrong_answers import WRONG
+from wrong_answers import WRONG, planted
 
 GUIDE = ROOT / "course" / "GRADING.md"
 BEGIN, END = "<!-- made by tests/material/grading_table.py -->\n", "<!-- end -->\n"
@@ -33,7 +32,7 @@ PLANTED = (  # mutants of ours, for the chapters of which the answers below say 
     ("gemma_norm", "torch", "adds in the dtype of weight"),
     ("add_rms_norm", "triton", "rounds before the weight"),
 )
-OF_MARKED = (
+OF_MARKED = {
     ("accumulation_weights", "mean of means"),
     ("accumulation_weights", "forgets the ranks"),
     ("accumulation_weights", "own rank's tokens only"),
@@ -43,17 +42,8 @@ OF_MARKED = (
     ("adamw_step", "no decay"),
     ("clip_coefficient", "right, no ValueError"),
     ("router_witness", "two of three (without decay)"),
-)
-
-
-def subjects() -> Iterable[tuple[str, str, Answer, bool]]:
-    """(what the answer does, backend, the answer, whether only a process of its own shows it)."""
-    for exercise, backend, why in PLANTED:
-        (one,) = (one for one in mutants()[exercise, backend] if one.why == why)
-        yield why, backend, answer(exercise, backend, one.old, one.new), False
-    marked = {(one.exercise, one.what): one for one in MARKED}
-    for wrong in (*(marked[name] for name in OF_MARKED), *WRONG):
-        yield wrong.what, wrong.backend, wrong.answer, wrong.isolated
+}
+OTHERS = (*starmap(planted, PLANTED), *(one for one in MARKED if (one.exercise, one.what) in OF_MARKED))
 
 
 def row(what: str, report: Report) -> str:
@@ -72,8 +62,9 @@ def reports() -> Iterable[tuple[str, Report]]:
     from graded_kernels.autograder.runner.sandbox import Worker
 
     with Worker() as worker:
-        for what, backend, wrong, isolated in subjects():
-            yield what, check_answer(wrong, Settings(backend, compiler=False), worker=worker if isolated else None)
+        for wrong in (*OTHERS, *WRONG):
+            settings = Settings(wrong.backend, compiler=False)
+            yield wrong.what, check_answer(wrong.answer, settings, worker=worker if wrong.isolated else None)
 
 
 if __name__ == "__main__":

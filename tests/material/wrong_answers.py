@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from answers import answer
+from broken import mutants
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 
 
@@ -29,6 +30,12 @@ class Wrong(NamedTuple):
         if self.more:
             source += f"\n\nright = {self.exercise}\n\n\n{self.more.strip()}\n"
         return Answer(made.exercise, (*made.cells[:-1], Cell(made.cells[-1].name, source)))
+
+
+def planted(exercise: str, backend: str, why: str) -> Wrong:
+    """A mutant of our answer, on whose points nothing is agreed."""
+    (mutant,) = (one for one in mutants()[exercise, backend] if one.why == why)
+    return Wrong(why, exercise, backend, 0, patches=((mutant.old, mutant.new),))
 
 
 def of_silu(slope: str) -> str:
