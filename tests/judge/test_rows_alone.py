@@ -78,4 +78,7 @@ def test_an_isolated_answer_is_called_on_other_batches_too(worker):
     """Also on a decoy of each of them: it has as many rows as they."""
     right, follows = (answer("row_dot", "triton", *change) for change in ((), FOLLOWS))
     assert check_answer(right, Settings("triton", compiler=False), worker=worker).passed
-    assert set(failing(check_answer(follows, Settings("triton", compiler=False), worker=worker))) == {ALONE}
+    found = failing(check_answer(follows, Settings("triton", compiler=False), worker=worker))
+    assert set(found) == {ALONE}
+    assert "They part: there `tl.dot` adds K in 4 blocks of 64 (line " in found[ALONE].message
+    assert "), here `tl.dot` adds K in 7 blocks of 32 (line " in found[ALONE].message

@@ -56,6 +56,6 @@ def write(key: str, result: Json) -> None:
 @functools.cache
 def _own_code() -> str:
     here = Path(__file__).parent
-    files = ("worker.py", "device_libraries.py", "operations.py", "name_check.py", "names.py", "machine_code.py")
-    files += ("sass/instructions.py", "sass/disassembly.py", "sass/trips.py")
+    files = ["worker.py", "device_libraries.py", "operations.py", "name_check.py", "names.py", "machine_code.py"]
+    files += [f"sass/{name}.py" for name in ("disassembly", "instructions", "trips")]
     return hashlib.sha256(b"\0".join((here / name).read_bytes() for name in files)).hexdigest()

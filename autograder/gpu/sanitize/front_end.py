@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 
 from ..compiler import CannotCompile, KernelLaunch
 from ..compiler.ahead_of_time import RunJobs, front_end, machine_code_report
+from ..compiler.kernel_launch import Json
 from .rules import RULES
 from .subprocesses import unreported
 
@@ -67,7 +68,7 @@ class FrontEnd:
         return [self._rows[launch.key()] for launch in launches if launch.key() in self._rows]
 
 
-def _none(*jobs: Any, control: bool = False) -> NoReturn:
+def _none(modules: list[Json], jobs: list[Json], *, control: bool = False) -> NoReturn:
     raise CannotCompile("there is no compiler here")
 
 

@@ -29,6 +29,7 @@ from .tree import Args, Tree
 if TYPE_CHECKING:
     from ...gpu import Replay
 
+Followed = tuple[Any, np.uint64]  # the `Histories` of a call, and that of an element of its results
 STUB = "not implemented yet"
 TUPLE = ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`"
 
@@ -127,12 +128,10 @@ class InProcess:
         """See `Examined.parting`: of the calls on ``args`` and on ``others``."""
         if mode() != "emulator" or not self._emulated():
             return ()
-        (one, h), (two, k) = self._followed(args, output, here), self._followed(others, output, there)
-        found = one.parting(h, two, k) if h != k else None
-        return (found.here, found.there) if found else ()
+        return parting(self.followed(args, output, here), self.followed(others, output, there))
 
-    def _followed(self, args: Args, output: int, index: Index) -> Any:
-        """The histories of a call, and that of an element of its results."""
+    def followed(self, args: Args, output: int, index: Index) -> Followed:
+        """The histories of a call in the emulator, and that of an element of its results."""
         from ...gpu import Emulator
 
         given = Given(self.contract, args, lambda name, tensor: self.copy(tensor))
@@ -263,6 +262,15 @@ def _wanted(contract: Contract) -> str:
     if not contract.writes:
         return returned
     return f"{returned} and write {' and '.join(contract.writes)} in place, as `{contract.writes[0]}.copy_(...)` does"
+
+
+def parting(one: Followed, other: Followed) -> tuple[str, ...]:
+    """Where two elements part, in words: what is done in the one call, and what in the other; none where they do not,
+    or that is not found.
+    """
+    (here, h), (there, k) = one, other
+    found = here.parting(h, there, k) if h != k else None
+    return (found.here, found.there) if found else ()
 
 
 class _Called(Examined):

@@ -187,6 +187,7 @@ class Isolated:
         job["calls"] = [
             {"args": _specs(call.args, layouts), "shuffle": call.shuffle, "fill": call.fill}
             | {"plan": call.plan, "room": where, "launches": call.launches}
+            | {"follow": call.follow, "compare": call.compare}
             for call, where in zip(calls, rooms, strict=True)
         ]
         with Shared(buffers.size_of(layouts)) as inputs, Shared(room * len(list(filter(None, rooms)))) as outputs:

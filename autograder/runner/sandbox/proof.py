@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from ...gpu import ATEN, KernelLaunch
-from ..call.examination import Call, Examined, Layouts
+from ..call.examination import Call, Examined, Index, Layouts
 from ..call.outcome import FINISHING, MovedBytes, Outcome, Trouble
 from ..call.tree import Args, Tree
 from . import kernels
@@ -30,7 +30,8 @@ _KEPT = (
 @dataclass(frozen=True)
 class ChildCall:
     """One of the calls that a child makes. room: the slot of the output memory, if the outputs are needed. plan: record
-    what is done with the tensors instead of computing a result.
+    what is done with the tensors instead of computing a result. follow: an element of a result, by output and index,
+    whose history is all that is wanted. compare: report where it parts from the one followed before.
     """
 
     args: Args
@@ -40,6 +41,8 @@ class ChildCall:
     plan: bool = False
     needed: bool = True  # the calls after it are made only if it succeeds
     launches: bool = True  # report what was launched
+    follow: tuple[int, Index] | None = None
+    compare: bool = False
 
 
 Recorded = tuple[dict[str, Any], dict[str, Any]]  # a checked plan, and the kernels that it launches
@@ -122,6 +125,22 @@ class Proof(Examined):
         """What the kernels alone compute with ``fill`` in masked-off lanes."""
         return self.alone(fill=fill)
 
+    def parting(self, other: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
+        """As `Examined.parting`, of the kernels alone: the records of both calls are replayed in one process, which
+        compares.
+        """
+        (made, *_) = self._answer.ask(dict(self._answer.job), [ChildCall(other, plan=True)], ())
+        records = [self._recorded, self._read(made)]
+        found: tuple[str, ...] = ()
+        for recorded, args, index in zip(records, (self.call.args, other), (here, there), strict=True):
+            if isinstance(recorded, Outcome):
+                return ()
+            job = {"mode": "replay", "plan": recorded[0], "kernels": recorded[1]}
+            call = ChildCall(args, launches=False, follow=(output, index), compare=args is other)
+            (_, report), *_ = self._answer.ask(job, [call], ())
+            found = report.parting
+        return found
+
     @property
     def computes_outside(self) -> dict[str, int]:
         """The operators among the recorded steps, in order, with the elements of the largest tensor that each is given,
@@ -198,8 +217,11 @@ class Proof(Examined):
 
     @functools.cached_property
     def _recorded(self) -> Recorded | Outcome:
+        return self._read(self._before)
+
+    def _read(self, came: Came) -> Recorded | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
-        outcome, report = self._before
+        outcome, report = came
         if outcome.trouble:
             return outcome
         try:

@@ -57,6 +57,7 @@ class Status:
     plan: object = None
     peak: int = 0
     undefined: bool = False
+    parting: tuple[str, ...] = ()  # as `Examined.parting` has it, of the call that was followed before and of this one
 
 
 def read(raw: bytes, source: str) -> Status:
@@ -76,6 +77,7 @@ def read(raw: bytes, source: str) -> Status:
             plan=report.get("plan"),
             peak=checked.count(report.get("peak", 0)),
             undefined=report.get("undefined") is True,
+            parting=_texts(report.get("parting", []), checked.SENTENCE)[:2],
         )
     except (TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise MalformedReport(f"{type(error).__name__}: {error}") from None

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ PROGRAM = re.compile(r"(%[\w.]+) = tt\.get_program_id ([xyz])")
 CAST = re.compile(r"(%[\w.]+) = arith\.(?:extsi|trunci) (%[\w.]+)")
 ARITHMETIC = re.compile(r"(%[\w.]+) = arith\.(\w+|cmpi slt,) (%[\w.]+), (%[\w.]+)")
 SELECT = re.compile(r"(%[\w.]+) = arith\.select (%[\w.]+), (%[\w.]+), (%[\w.]+)")
-OPERATIONS = {
+OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "cmpi slt,": lambda a, b: int(a < b),
     "addi": lambda a, b: a + b,
     "subi": lambda a, b: a - b,
@@ -68,5 +68,5 @@ def _follow(line: str, numbers: dict[str, int | None], middle: dict[str, int]) -
         chosen = numbers.get(match[2])
         numbers[match[1]] = None if chosen is None else numbers.get(match[3] if chosen else match[4])
     elif match := ARITHMETIC.search(line):
-        operation, pair = OPERATIONS.get(match[2]), (numbers.get(match[3]), numbers.get(match[4]))
-        numbers[match[1]] = operation(*pair) if operation and None not in pair else None
+        operation, one, two = OPERATIONS.get(match[2]), numbers.get(match[3]), numbers.get(match[4])
+        numbers[match[1]] = operation(one, two) if operation and one is not None and two is not None else None

@@ -21,7 +21,7 @@ from ...call.elements import span
 from ...call.given import shares_memory
 from ...call.machine import Machine
 from ...call.outcome import Outcome, Trouble
-from ...call.runner import InProcess
+from ...call.runner import Followed, InProcess, parting
 from ...call.tree import Tree
 from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, tensor_in
 from . import native_code
@@ -62,7 +62,10 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
         native_code.end()
         function = functions.of(job, contract, parent.loaded)
         for call in job["calls"]:
-            report = _one(call, function, contract, job["backend"], memory, room)
+            if call["follow"]:
+                report = functions.follow(call, _runner(function, contract, job["backend"], recorded=False), memory)
+            else:
+                report = _one(call, function, contract, job["backend"], memory, room)
             parent.send(_with_origin(report, functions.failed))
             message, files = parent.receive()
             if files or not message:
@@ -135,6 +138,7 @@ class _Functions:
         self.failed: list[AnswerError] = []  # the first of each of the answer's cells
         self._kernels: Kernels | None = None
         self._cut_out: dict[str, Any] | None = None
+        self._followed: Followed | None = None  # by the last call that was to
 
     def of(self, job: dict[str, Any], contract: Contract, loaded: Callable[[], None]) -> "Repeated | BaseException":
         """The answer, which is loaded once, or the player of a plan; the error where there is none."""
@@ -149,6 +153,18 @@ class _Functions:
             except BaseException as error:
                 self._answer = error
         return self._answer if isinstance(self._answer, BaseException) else Repeated(self._answer)
+
+    def follow(self, call: dict[str, Any], runner: InProcess, inputs: mmap.mmap) -> dict[str, Any]:
+        """Follows an element of a result; where that is asked for, the report says where it parts from the one that was
+        followed before.
+        """
+        before = self._followed if call["compare"] else None
+        try:
+            output, index = call["follow"]
+            self._followed = runner.followed(_arguments(call["args"], inputs), output, tuple(index))
+        except BaseException as error:
+            return _report(Outcome(trouble=_trouble(error)))
+        return _report(Outcome()) | {"parting": parting(before, self._followed) if before else ()}
 
     def _live(self, cut_out: dict[str, Any]) -> Kernels:
         """Those of the last job where this one has the same."""
