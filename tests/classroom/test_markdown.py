@@ -76,6 +76,7 @@ def test_a_formula_within_code_stays_code():
     assert "<code>$x$</code>" in render("`$x$`")
 
 
+@pytest.mark.exhaustive
 def test_all_mathematics_of_the_chapters_converts():
     folder = Path(__file__).resolve().parents[2] / "course" / "source"
     texts = [

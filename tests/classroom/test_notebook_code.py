@@ -52,6 +52,7 @@ def test_what_shares_a_line_with_an_import_of_the_course_stays(source, python):
     assert len(notes) == 1
 
 
+@pytest.mark.exhaustive
 def test_a_megabyte_of_imports_of_the_course_is_one_line_left_out():
     code, notes = bounded(lambda: without_course("import graded_kernels;" * 45_000 + " "))
     assert code == "pass;" * 45_000 + " "

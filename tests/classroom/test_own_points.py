@@ -55,6 +55,7 @@ def test_settings_of_a_teacher_are_in_a_file_of_their_own(course):
     assert config.ExportApp.plugin_class.endswith("export.Grades")
 
 
+@pytest.mark.exhaustive
 def test_other_points_and_weights_check_nothing_again(course):
     assert "  bob, tiny: class_secret" in graded(course)
     assert (scores(course, "ada"), scores(course, "bob")) == (FULL, FULL | {TORCH: 1.7})

@@ -37,6 +37,7 @@ def test_a_colour_is_legible_on_a_light_page_and_on_a_dark_one(name):
     assert min(contrast(getattr(figures, name), page) for page in (LIGHT, DARK)) >= LEGIBLE
 
 
+@pytest.mark.exhaustive
 def test_a_picture_in_a_notebook_is_transparent_and_asks_for_no_background():
     notebook = Notebook()
     try:

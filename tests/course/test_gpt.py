@@ -121,6 +121,7 @@ def test_shipped_model_is_small_and_has_learned_the_diary():
     assert ", wind from the " in written
 
 
+@pytest.mark.exhaustive
 def test_training_again_makes_a_file_that_loads(tmp_path, capsys):
     path = tmp_path / "again.safetensors"
     train.main(["--steps", "2", "--out", str(path)])

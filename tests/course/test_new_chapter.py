@@ -35,6 +35,7 @@ def test_the_rows_are_in_order(root):
     assert text.index("[41 Early]") < text.index("[42 Late]")
 
 
+@pytest.mark.exhaustive
 def test_a_skeleton_runs(root, tmp_path):
     """Elsewhere than among the chapters, where its last cell shows how far one is in those of the course."""
     path = new_chapter.add("42_cold_start", "", root).rename(tmp_path / "42_cold_start.md")

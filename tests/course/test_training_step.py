@@ -111,6 +111,7 @@ def test_a_learners_own_step_is_taken(notebooks):
     assert abs(still[-1] - torch.tensor(float(len(ALPHABET))).log()) < 1e-5  # of weights that are 0
 
 
+@pytest.mark.exhaustive
 def test_many_steps_stay_together_and_learn():
     ours, theirs = (step.train(model(), ops, range(40)) for ops in (COURSE, PYTORCH))
     assert max(abs(a - b) for a, b in zip(ours, theirs, strict=True)) < 1e-4

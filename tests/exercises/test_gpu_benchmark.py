@@ -126,6 +126,7 @@ def test_a_process_that_takes_too_long_is_ended():
     assert child.poll() == -9 and time.monotonic() - begun < 60
 
 
+@pytest.mark.exhaustive
 @without_gpu
 def test_a_process_that_fails_says_why():
     with pytest.raises(run.Failed, match="KeyError: 'no_such_exercise'"):

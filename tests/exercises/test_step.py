@@ -216,6 +216,7 @@ def losses(optimizer_of, steps: int) -> torch.Tensor:
     return torch.tensor(found)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("by_triton", [False, True])
 def test_a_model_learns_as_with_pytorchs_adamw(by_triton, monkeypatch):
     """300 steps, and three where each launch is emulated."""
@@ -231,6 +232,7 @@ def test_a_model_learns_as_with_pytorchs_adamw(by_triton, monkeypatch):
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=0)
 
 
+@pytest.mark.exhaustive
 def test_both_compile_without_a_graph_break():
     def both(param, grad, m, v, step):
         norm = kernels.clip_by_global_norm([grad], 1.0)

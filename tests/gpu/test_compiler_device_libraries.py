@@ -98,6 +98,7 @@ def test_a_library_is_linked_whole_where_a_function_is_not_among_the_usual(decla
     assert llvm.linked == [linked]
 
 
+@pytest.mark.exhaustive
 def test_the_code_is_the_same_as_with_the_whole_library(tmp_path):
     """Of a kernel that calls usual functions, and of one that calls another one as well, on both kinds of GPU; also
     that another Triton, and libraries that cannot be read, change nothing.

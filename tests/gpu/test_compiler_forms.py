@@ -118,10 +118,10 @@ def test_one_limit_holds_for_all_that_an_answer_launches_and_for_all_targets():
         described(TILES, constants={"BLOCK": 512}),
         described(TILES, "kernel", "fp16", constants={"BLOCK": 512}),
     ]
-    with Compiler(limits=Limits(seconds=2.0, total_seconds=4.0)) as own:
+    with Compiler(limits=Limits(seconds=60.0, total_seconds=2.0)) as own:
         found = own.report(launches, TARGETS)
         assert own.spent < 8
-    assert found["status"] == "fail"  # by the first, for which no other left too little time
+    assert found["status"] == "not-run"
     assert "compiling what the answer launches took more than 2 s" in found["reason"], found["reason"]
 
 

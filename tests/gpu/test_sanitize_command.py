@@ -117,7 +117,7 @@ if torch.cuda.get_device_capability()[0] >= 9:
 """
 
 
-@pytest.mark.parametrize("device, status", [("a100", 2), ("h100", 0)])
+@pytest.mark.parametrize("device, status", [("a100", 2), pytest.param("h100", 0, marks=pytest.mark.exhaustive)])
 def test_kernels_for_a_newer_gpu_are_reached_by_naming_it(tmp_path, capfd, device, status):
     (tmp_path / "p.py").write_text(CAPABLE)
     assert cli.main(["sanitize", "--device", device, str(tmp_path / "p.py")]) == status

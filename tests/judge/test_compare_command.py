@@ -108,6 +108,7 @@ def test_a_kernel_for_a_gpu_beside_its_reference(folder):
     assert report["computes"] == "kernels"
 
 
+@pytest.mark.exhaustive
 def test_a_call_of_the_reference_is_told_from_a_kernel(folder):
     sides = (folder("reference", "softmax"), folder("mine", "calls_it"), "--like", "silu", *FEW)
     status, out, err = compare(*sides)

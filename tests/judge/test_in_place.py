@@ -384,6 +384,7 @@ def test_a_large_step_takes_no_memory_of_its_own(rows, says, worker):
     assert memory.status == ("fail" if rows else "pass")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("backend, passes", [("torch", False), ("triton", True)])
 def test_on_the_command_line(backend, passes, tmp_path, called):
     if probe().rung is None:
@@ -423,6 +424,7 @@ def test_on_a_gpu(monkeypatch):
     assert between.mutated == ("m",)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 def test_the_same_cases_in_the_emulator(tmp_path, monkeypatch):
     """Beside those on a GPU, on the text of a function of this process."""

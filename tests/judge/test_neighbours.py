@@ -227,7 +227,14 @@ def example(): return torch.randn(9, 4), torch.randn(4, 3)
 """
 
 
-@pytest.mark.parametrize(("name", "status"), [("fixed", 0), ("follows", 1), ("missing", 2)])
+@pytest.mark.parametrize(
+    ("name", "status"),
+    [
+        pytest.param("fixed", 0, marks=pytest.mark.exhaustive),
+        ("follows", 1),
+        pytest.param("missing", 2, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_from_the_shell(tmp_path, name, status):
     (tmp_path / "mine.py").write_text(MINE)
     command = [sys.executable, "-m", "graded_kernels.autograder", "neighbours", f"mine.py:{name}"]

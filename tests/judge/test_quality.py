@@ -150,6 +150,7 @@ def test_the_isolated_check_says_the_same(tmp_path):
     assert [cause["kind"] for cause in data["causes"]] == ["portable"]
 
 
+@pytest.mark.exhaustive
 def test_a_suspicion_that_explains_nothing_is_not_put_forward():
     """Wrong by a constant, with and without what masked-off lanes hold."""
     report = checked(code(ROW_SUM, OTHER="", LAST="total += 1.0\n    "))

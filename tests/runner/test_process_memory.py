@@ -100,6 +100,7 @@ class OneByOne:
         return Examined(call, Outcome(outputs=(loss, dhidden, p.t() @ hidden)))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", (2, 13))
 def test_a_long_sum_of_products_may_lose_more(seed, monkeypatch):
     """MKL's matrix product adds so on some processors. With 32,768 classes that loses up to 8 times what is allowed for
