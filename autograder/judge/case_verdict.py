@@ -190,7 +190,7 @@ class _Called:
             flaw = Flaw.CONVERTED
         return self.judged(
             "fail" if trouble.kind in ("finding", "refused", "converted") else "error",
-            trouble.place + trouble.message,
+            trouble.sentence,
             trouble=trouble,
             details=trouble.details,
             kind=None if trouble.kind in (*UNJUDGED, "converted", "timeout", "not-emulated") else Quality.CORRECT,

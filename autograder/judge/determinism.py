@@ -29,7 +29,7 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
     """
     first, again = examined.first, examined.again
     if examined.method:
-        return Fault(examined.method.message, "method", near=0.0)
+        return Fault(examined.method.sentence, "method", near=0.0)
     if again.trouble:
         return _second_trouble(again.trouble)
     if again.findings:

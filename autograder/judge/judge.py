@@ -293,7 +293,7 @@ def _notes(record: Exercise | Witness, judged: list[Judged]) -> tuple[str, ...]:
 
 def _summary(found: _Found, required: tuple[Quality, ...]) -> str:
     if found.stopped:
-        return found.stopped.place + found.stopped.message
+        return found.stopped.sentence
     wrong = [c for c in found.needed if not counts_as_right(c, required)]
     if not wrong:
         return "passed"

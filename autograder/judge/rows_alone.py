@@ -32,7 +32,7 @@ def _in(one: Composition, trial: Trial, examined: Examined, rows: int) -> Fault 
     """The fault that one other batch shows."""
     came = _called(one, trial)
     if came.trouble:
-        message = f"Called on {one.what} of its {rows}, it fails: {came.trouble.place}{came.trouble.message}"
+        message = f"Called on {one.what} of its {rows}, it fails: {came.trouble.sentence}"
         return Fault(message, CODE, flaw=Flaw.SPECIAL)
     names = [output.name for output in trial.exercise.results(trial.args)]
     places = list(one.compared)

@@ -56,7 +56,7 @@ def _is_last(trouble: Trouble) -> bool:
 
 def _without_input(asked: Witness, names: Names, trouble: Trouble) -> list[Judged]:
     """The cases of a call that gave no input."""
-    first = _case(names[0], "error", trouble.place + trouble.message, asked, details=trouble.details)
+    first = _case(names[0], "error", trouble.sentence, asked, details=trouble.details)
     if trouble.kind in UNJUDGED:
         first = replace(first, kind=None, code=trouble.reason)
     rest = (Judged(_case(name, "not-run", "There is no input.", asked)) for name in names[1:])

@@ -52,6 +52,21 @@ def called(x):
     return torch.softmax(x, -1)
 
 
+# computes: no, aten._scaled_dot_product_flash_attention_for_cpu, which does more than one step
+def by_attention(x):
+    one = torch.eye(x.shape[-1], dtype=x.dtype)[None, None]
+    return torch.nn.functional.scaled_dot_product_attention(x[None, None], one, one, scale=1.0)[0, 0]
+
+
+# computes: no, it does not run without operators that do more than one step
+def in_its_own_words(x):
+    """What it says of the refusal names no operator."""
+    try:
+        return by_attention(x)
+    except RuntimeError:
+        raise ValueError("not today") from None
+
+
 # computes: no, aten._softmax
 class InAModule(torch.nn.Module):
     def __init__(self):

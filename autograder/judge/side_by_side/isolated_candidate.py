@@ -25,13 +25,12 @@ from ...runner import (
     Limits,
     Outcome,
     Proof,
-    Trouble,
     Worker,
 )
 from .candidate import shapes
 from .code import Code
 from .errors import CandidateError
-from .method import ANY_NUMBER, Kind, Method, method_of
+from .method import ANY_NUMBER, COMPOSITE, Kind, Method, method_of
 from .operators_called import MOVES
 from .reference import Reference
 from .reference_record import record_of
@@ -103,7 +102,7 @@ def isolated_candidate(
         opened = basic if basic.trouble.kind == "timeout" else tries.first(frozenset())
         if opened.trouble:
             if opened.trouble.kind == "unloadable":
-                raise _refusal(code, opened.trouble)
+                raise CandidateError(opened.trouble.message)
             return plain
     needed = {name: ANY_NUMBER for name in theirs if opened and tries.first(frozenset({name})).trouble}
     found = replace(plain, closed=closed - frozenset(needed), basic=opened is None, needed=frozenset(needed))
@@ -111,7 +110,7 @@ def isolated_candidate(
     if launches:
         method = _with_kernels(theirs, needed, tries.proof(found))
     else:
-        method = method_of(theirs, needed, False, _operator(basic.trouble) if basic.trouble else "")
+        method = method_of(theirs, needed, False, basic.trouble.operator if basic.trouble else None)
     return _with_gradients(replace(found, launches=launches, method=method), reference, tries)
 
 
@@ -236,25 +235,13 @@ def _runner(candidate: IsolatedCandidate, contract: Contract) -> Isolated:
     return Isolated(answer, contract, "triton", limits=limits, notebook=budget, worker=worker)
 
 
-def _operator(trouble: Trouble) -> str:
-    """The closed operator that a process met, by the sentence of `blocked_operators`."""
-    return trouble.message.removeprefix("OperatorRefused: ").partition(" ")[0]
-
-
-def _refusal(code: Code, trouble: Trouble) -> CandidateError:
-    message = trouble.message.replace("Running the code stopped with", f"{code.file} stopped with")
-    if message.startswith("There is no function"):  # which is an exercise's sentence
-        message = f"{code.name} of {code.file} is not a function"
-    return CandidateError(message)
-
-
 def _with_kernels(theirs: Mapping[str, int], needed: dict[str, float], shown: Shown) -> Method:
     why, outside, contribute = shown
     calls = method_of(theirs, needed if why else {**needed, **outside}, True)
     if calls.kind == "no":
         return calls
     if why:
-        why = why.removeprefix(f"{Proof.UNKNOWN}: ").rstrip(".").replace("Your kernels", "its kernels")
+        why = why.rstrip(".").replace("Your kernels", "its kernels")
         return Method("unknown", f"it is not shown that its kernels compute the result: {why}")
     if contribute:
         return method_of(theirs, outside, True)
@@ -272,6 +259,6 @@ def _with_gradients(found: IsolatedCandidate, reference: Reference, tries: _Trie
     if trouble is None or tries.gradients(opened).trouble:
         return found
     kind: Kind = "no" if found.method.kind == "no" else "partly"
-    operator = _operator(trouble)
-    why = f"{found.method.why}; its derivative calls aten.{operator}"
-    return replace(opened, method=Method(kind, why), needed=found.needed | {operator})
+    closed = f"aten.{trouble.operator}" if trouble.operator else COMPOSITE
+    needed = found.needed | ({trouble.operator} if trouble.operator else set())
+    return replace(opened, method=Method(kind, f"{found.method.why}; its derivative calls {closed}"), needed=needed)

@@ -10,6 +10,7 @@ KINDS: tuple[Kind, ...] = ("kernels", "partly", "operators", "unknown", "no")  #
 COMPUTES = KINDS[:3]  # those that pass where nobody says otherwise
 ANY_NUMBER = math.inf
 SHARE = 0.5  # of the elements: the sum of a kernel's partial sums is a step of computing, and no call of the answer
+COMPOSITE = "operators that do more than one step"
 _SHOWN = 3  # operators named in a sentence
 
 
@@ -32,11 +33,13 @@ def worst(methods: Iterable[Method]) -> Method:
     return max(methods, key=lambda method: KINDS.index(method.kind))
 
 
-def method_of(theirs: Mapping[str, int], mine: Mapping[str, float], launches: bool, composite: str = "") -> Method:
+def method_of(
+    theirs: Mapping[str, int], mine: Mapping[str, float], launches: bool, composite: str | None = None
+) -> Method:
     """theirs: the operators that the reference computes with, and how many elements they are given (`Operators`). mine:
     those that the candidate computes with outside its kernels; where it was tried which ones it cannot do without, only
     those, of `ANY_NUMBER` of elements. launches: whether kernels of its own contribute. composite: an operator that it
-    needs and that does more than one step, if there is one.
+    needs and that does more than one step, "" where it is not known which.
     """
     calls = "it calls " + named(sorted(mine, key=lambda name: name not in theirs))
     if theirs and all(mine.get(name, -1) >= elements * SHARE for name, elements in theirs.items()):
@@ -47,6 +50,8 @@ def method_of(theirs: Mapping[str, int], mine: Mapping[str, float], launches: bo
         return Method("partly", f"no kernel; {calls}")
     if composite:
         return Method("no", f"no, it calls aten.{composite}, which does more than one step")
+    if composite is not None:
+        return Method("no", f"no, it does not run without {COMPOSITE}")
     return Method("operators", f"no kernel; {calls}" if mine else "no kernel; with basic operators of PyTorch")
 
 

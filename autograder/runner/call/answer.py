@@ -25,20 +25,37 @@ OURS = "graded_kernels"
 
 
 class OperatorRefused(RuntimeError):
-    """Raised by an operator that answers may not call."""
+    """Raised by an operator that answers may not call: ``operator``, without its namespace and overload."""
+
+    def __init__(self, message: str, operator: str = ""):
+        super().__init__(message)
+        self.operator = operator
 
 
 class AnswerError(ValueError):
     """An answer that cannot be called; the message says why and what to do. ``details`` holds a traceback, if any.
 
     ours: it began with an operator that the grader refuses, which elsewhere would have run.
+    stopped: the error that its code stopped with, as Python says it.
     missing: the import of a module that is not there.
     line: the line of the cell that failed.
     """
 
-    def __init__(self, message: str, details: str = "", ours: bool = False, missing: str = "", line: str = ""):
+    def __init__(
+        self,
+        message: str,
+        details: str = "",
+        ours: bool = False,
+        missing: str = "",
+        line: str = "",
+        stopped: str = "",
+    ):
         super().__init__(message)
-        self.details, self.ours, self.missing, self.line = details, ours, missing, line
+        self.details, self.ours, self.missing, self.line, self.stopped = details, ours, missing, line, stopped
+
+
+class NoFunction(AnswerError):
+    """An answer that defines no function of the exercise's name."""
 
 
 class AnswerRefused(AnswerError):
@@ -166,7 +183,7 @@ def load(
     function: Callable[..., Any] | None = module.__dict__.get(answer.exercise)
     if callable(function):
         return function
-    raise failed or AnswerError(f"There is no function {answer.exercise}. Name the function like the exercise.")
+    raise failed or NoFunction(f"There is no function {answer.exercise}. Name the function like the exercise.")
 
 
 def _module(answer: Answer) -> types.ModuleType:
@@ -200,8 +217,8 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False, past_any: boo
             missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
             at = error.__traceback__ and error.__traceback__.tb_next  # none where the text was not compiled
             line = cell.source.splitlines()[at.tb_lineno - 1].strip() if at else ""
-            stopped = f"Running the code stopped with {message}"
-            failed = failed or AnswerError(stopped, trace(error), ours, missing, line)
+            told = f"Running the code stopped with {message}"
+            failed = failed or AnswerError(told, trace(error), ours, missing, line, stopped=message)
             if at is None or not (past_any or go_on and failed.ours):
                 break
             code, flags = _below(cell.source, at.tb_lineno)

@@ -37,6 +37,12 @@ class Trouble:
     at: str = ""  # where: the place of the finding, or the line of the answer that raised
     cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
     place: str = ""  # begins the sentence: the line that failed or was refused, and where kind is "raised" the function
+    operator: str = ""  # that is closed to the answer, and that it called
+
+    @property
+    def sentence(self) -> str:
+        """All that is said of it."""
+        return self.place + self.message
 
     @property
     def reason(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ...gpu import ATEN, EmulatorError, Finding, ensure_runnable, mode
-from .answer import Answer, AnswerError, AnswerRefused, is_stub, load, trace
+from .answer import Answer, AnswerError, AnswerRefused, OperatorRefused, is_stub, load, trace
 from .contract import Contract
 from .device import Device
 from .error_line import interrupted, line_of
@@ -224,7 +224,8 @@ class InProcess:
             return None, of_emulator(error)
         except Exception as error:
             kind = type(error).__name__
-            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind)
+            closed = error.operator if isinstance(error, OperatorRefused) else ""
+            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind, operator=closed)
 
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
         """What is wrong with the result before any value is looked at."""

@@ -19,6 +19,7 @@ from .status import Status
 from .wire import plan
 from .wire.checked import clean
 
+_UNKNOWN = "It is not shown that your kernels compute the result: "
 _ALONE = "Your kernels, run again without the rest of the code,"
 _ELSEWHERE = "something is computed outside of them, or what is launched depends on the numbers that came in."
 _KEPT = (
@@ -85,8 +86,6 @@ class Proof(Examined):
     before: what came of the call on a decoy, with the record that was made of it. after: of another record, made after
     the call. repeated: makes the call once more, in a new process.
     """
-
-    UNKNOWN = "It is not shown that your kernels compute the result"  # begins a sentence
 
     def __init__(
         self,
@@ -228,7 +227,7 @@ class Proof(Examined):
             steps = self._checked(report.plan)
             return steps, kernels.cut_out(self._answer.sources, steps)
         except plan.BadPlan as error:
-            return Outcome(trouble=Trouble("refused", f"{self.UNKNOWN}: {error}."))
+            return Outcome(trouble=Trouble("refused", f"{error}.", place=_UNKNOWN))
 
     def _replayed(self, recorded: Recorded, calls: list[ChildCall]) -> list[Outcome]:
         """The outcome of each call of the recorded kernels that was started."""

@@ -100,7 +100,8 @@ def _trouble(given: Any) -> Trouble | None:
     message, details = checked.text(given["message"], checked.SENTENCE), checked.text(given["details"], DETAILS)
     error, code = checked.text(given["error"], 100), checked.text(given["code"], 100)
     at, place = (checked.text(given[name], checked.SENTENCE) for name in ("at", "place"))
-    return Trouble(kind, message, details, error, code, at, place=place)
+    operator = checked.text(given["operator"], 100)
+    return Trouble(kind, message, details, error, code, at, place=place, operator=operator)
 
 
 def _findings(given: Any) -> tuple[Finding, ...]:

@@ -41,7 +41,7 @@ class Overrides:
         """The kernel of operator ``name`` (``aten::add.Tensor``) under this dispatch key raises OperatorRefused."""
 
         def refusal(*args: object, **kwargs: object) -> NoReturn:
-            raise OperatorRefused(why)
+            raise OperatorRefused(why, ATEN.base(name))
 
         self._replace(key, name, refusal)
 

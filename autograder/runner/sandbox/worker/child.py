@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import torch
 
 from ....gpu import ADVICE, Finding, KernelLaunch
-from ...call.answer import Answer, AnswerError, AnswerRefused, load, trace
+from ...call.answer import Answer, AnswerError, AnswerRefused, NoFunction, load, trace
 from ...call.callee import CompareError, function_of
 from ...call.contract import Contract, Form
 from ...call.elements import span
@@ -223,7 +223,15 @@ def _trouble(error: BaseException) -> Trouble:
 def _answer(
     given: dict[str, Any], form: Form | None, loaded: Callable[[], None], failed: list[AnswerError]
 ) -> Callable[..., Any]:
-    found = load(Answer.of(given), loaded, go_on=not form, failed_in=failed.append)
+    answer = Answer.of(given)
+    try:
+        found = load(answer, loaded, go_on=not form, failed_in=failed.append)
+    except AnswerError as error:
+        if form and isinstance(error, NoFunction):
+            raise CompareError(f"{answer.exercise} of {answer.own} is not a function") from None
+        if form and error.stopped:
+            error.args = (f"{answer.own} stopped with {error.stopped}",)
+        raise
     return function_of(found, form) if form else found
 
 
