@@ -1,10 +1,13 @@
 """The emulator's interface: what it records, what it raises, and what it says of itself."""
 
+from pathlib import Path
+
 import pytest
 import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import CANNOT_SHOW, Emulator, EmulatorError
+from graded_kernels.autograder.gpu.emulator.findings import here, place_of
 
 
 @triton.jit
@@ -265,3 +268,11 @@ def test_python_operators_between_blocks_are_noted_and_those_between_scalars_are
         tl.store(y_ptr + row + cols, x + 0 * tl.argmax(x, 0), mask=cols < n)
 
     assert (_looser(blocks), _looser(scalars), _looser(library)) == ({"logical"}, set(), set())
+
+
+def test_a_library_whose_name_begins_like_pytorchs_is_not_pytorch():
+    """torchao has kernels of its own, and a finding in one has their line."""
+    file, found = f"{Path(torch.__file__).parent}ao/kernels.py", {"here": here}
+    with pytest.raises(ZeroDivisionError) as raised:
+        exec(compile("place = here()\n1 / 0", file, "exec"), found)
+    assert (found["place"].file, place_of(raised.value).line) == (file, 2)

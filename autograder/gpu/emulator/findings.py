@@ -3,6 +3,7 @@
 import linecache
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,8 +11,8 @@ from types import FrameType
 from typing import Any, ClassVar, Literal, NoReturn, get_args
 
 _SPECS = map(find_spec, ("triton", "numpy", "torch"))  # Triton may not be installed
-_LIBRARIES = tuple(str(Path(spec.origin).parent) for spec in _SPECS if spec and spec.origin)
-_NOT_THE_LEARNERS = (*_LIBRARIES, str(Path(__file__).parents[2]))
+_LIBRARIES = tuple(f"{Path(spec.origin).parent}/" for spec in _SPECS if spec and spec.origin)
+_NOT_THE_LEARNERS = (*_LIBRARIES, f"{Path(__file__).parents[2]}/")
 
 
 Kind = Literal[
@@ -99,6 +100,19 @@ class Place:
         """The text of the line, "" where it is not known."""
         return linecache.getline(self.file, self.line).strip()
 
+    @classmethod
+    def innermost(cls, error: BaseException, other: Callable[[str], bool] = lambda file: False) -> "Place | None":
+        """The innermost line of the learner's code that an error passed. other: says of more files that they are not
+        the learner's.
+        """
+        place, trace = None, error.__traceback__
+        while trace is not None:
+            name = trace.tb_frame.f_code.co_filename
+            if not name.startswith(_NOT_THE_LEARNERS) and not other(name):
+                place = cls(name, trace.tb_lineno)
+            trace = trace.tb_next
+        return place
+
     def __str__(self) -> str:
         if not self.line:
             return "at an unknown line"
@@ -156,11 +170,6 @@ def place_of(error: BaseException) -> Place:
     place = Place()
     cause: BaseException | None = error
     while cause is not None:
-        trace = cause.__traceback__
-        while trace is not None:
-            name = trace.tb_frame.f_code.co_filename
-            if not name.startswith(_NOT_THE_LEARNERS):
-                place = Place(name, trace.tb_lineno)
-            trace = trace.tb_next
+        place = Place.innermost(cause) or place
         cause = cause.__cause__
     return place

@@ -1,17 +1,12 @@
 """The line of an answer that an error came from: the innermost line that is neither the grader's nor a library's."""
 
 import sysconfig
-from importlib.util import find_spec
-from pathlib import Path
 
 from ...gpu import Place
 
-_LIBRARIES = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-# A sandbox's Python is not the one that these were installed for.
-_SPECS = map(find_spec, ("triton", "numpy", "torch"))  # Triton may not be installed
-_PACKAGES = [f"{Path(spec.origin).parent}/" for spec in _SPECS if spec and spec.origin]
-_GRADER = Path(__file__).parents[2]
-_NOT_THE_LEARNERS = (*_LIBRARIES, *_PACKAGES, f"{_GRADER}/", "<frozen ", "<string>")
+# An answer is in no installed package, while a kernel that the emulator runs may be.
+_INSTALLED = (*{sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")},)
+_NOT_WRITTEN = ("<frozen ", "<string>")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -39,11 +34,9 @@ def line_of(error: BaseException) -> str:
 
 def in_answer(error: BaseException) -> Place | None:
     """The innermost line of the learner's code below the grader's call, if any."""
-    place, trace = None, error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        # A compiled extension names its files relative to a folder of its maker's.
-        if name.startswith(("/", "<")) and not name.startswith(_NOT_THE_LEARNERS):
-            place = Place(name, trace.tb_lineno)
-        trace = trace.tb_next
-    return place
+    return Place.innermost(error, _is_another)
+
+
+def _is_another(file: str) -> bool:
+    """Whether it is nobody's answer. A compiled extension names its files relative to a folder of its maker's."""
+    return file.startswith((*_INSTALLED, *_NOT_WRITTEN)) or not file.startswith(("/", "<"))
