@@ -37,7 +37,7 @@ from graded_kernels.autograder.judge.checking import check_answer  # noqa: E402
 from graded_kernels.autograder.judge.closeness import Expected, expect  # noqa: E402
 from graded_kernels.autograder.judge.records.record import Case, Exercise  # noqa: E402
 from graded_kernels.autograder.judge.settings import Settings  # noqa: E402
-from graded_kernels.autograder.judge.trial import Options, Trial, arguments  # noqa: E402
+from graded_kernels.autograder.judge.trial import Trial, arguments  # noqa: E402
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, load  # noqa: E402
 from graded_kernels.autograder.runner.call.runner import InProcess  # noqa: E402
 from graded_kernels.autograder.runner.call.tree import Args  # noqa: E402
@@ -153,7 +153,7 @@ def first_failure(candidate: Candidate, seed: int) -> str:
         except AnswerError:
             return "the code does not run"
         for case, args, expected in questions(judge, seed):
-            trial = Trial(record, case, args, expected, runner, Settings(candidate.backend), Options(curve=False))
+            trial = Trial(record, case, args, expected, runner, Settings(candidate.backend))
             if judge_case(trial).result.status != "pass":
                 return f"{judge}: {case.name}"
     return ""

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -13,16 +13,14 @@ from ..runner import Args, Examined, Outcome, Tree, Trouble
 from ..words import Quality
 from .closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
 from .determinism import unsteady
-from .error_curve import curve_of
 from .fault import FILLED, Fault, of_lanes
 from .fingerprint import Evidence, wild_outputs
 from .form import Form, as_asked, as_given, between_elements, relisted
 from .records.record import WildBug
-from .relation import relation
 from .results.aim import Flaw
 from .results.case_result import CaseResult, Failure, Status
-from .results.causes import ROUNDING, VALUES
 from .results.distance import used
+from .results.sentences import ROUNDING, VALUES
 from .rows_alone import changed_by_neighbours
 from .trial import Trial, describe
 from .ulp import HALVES
@@ -46,7 +44,7 @@ GROSS = 64.0  # ulp: rounding does not explain what is farther off
 @dataclass
 class Judged:
     """A result, and what the rest of the check needs of it: the trouble that stopped it, the outputs that were
-    wrong.
+    wrong. compared: its outputs, where an element is wrong or nothing is. unexplained: whether nothing says why.
     """
 
     result: CaseResult
@@ -56,6 +54,8 @@ class Judged:
     expected: Expected | None = None
     outputs: list[Wrong] | None = None  # all of them, where one is wrong
     outcome: Outcome | None = None
+    compared: tuple[Comparison, ...] = ()
+    unexplained: bool = False
 
     @property
     def evidence(self) -> Evidence | None:
@@ -85,7 +85,7 @@ def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     fault = of_lanes(hints, f"{FILLED}, the result is right.", Quality.PORTABLE)
     failing = replace(judged.result, status="fail", message=fault.message, details="", hint="")
     failing = replace(failing, kind=fault.kind, code=fault.code, place=fault.place, flaw=Flaw.CONDUCT, near=1.0)
-    return replace(judged, result=failing, trouble=None, outputs=None)
+    return replace(judged, result=failing, trouble=None, outputs=None, unexplained=False)
 
 
 def _judged(trial: Trial) -> Judged:
@@ -126,6 +126,8 @@ class _Called:
         *,
         trouble: Trouble | None = None,
         outputs: list[Wrong] | None = None,
+        compared: Sequence[Comparison] = (),
+        unexplained: bool = False,
         **more: Any,
     ) -> Judged:
         """The judgement with this result. more: fields of the result; the hint is the case's, where it failed and no
@@ -143,8 +145,16 @@ class _Called:
         if status in ("fail", "error"):
             more.setdefault("flaw", self.trial.flaw)
         result = CaseResult(case.name, status, case.bonus, message, describe(exercise, args), **more)
-        expected = self.trial.expected
-        return Judged(result, trouble=trouble, args=args, expected=expected, outputs=outputs, outcome=self.outcome)
+        return Judged(
+            result,
+            trouble=trouble,
+            args=args,
+            expected=self.trial.expected,
+            outputs=outputs,
+            outcome=self.outcome,
+            compared=tuple(compared),
+            unexplained=unexplained,
+        )
 
     @property
     def _hint(self) -> str:
@@ -162,12 +172,7 @@ class _Called:
             return False
         told = ("finding", "not-emulated", "converted")
         found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in told)
-        return found and _plain(trial.args) or trouble is not None and self._is_first
-
-    @property
-    def _is_first(self) -> bool:
-        """Whether the case is the first of its exercise."""
-        return self.trial.case is self.trial.exercise.cases[0]
+        return found and _plain(trial.args) or trouble is not None and trial.is_first
 
     def stopped(self, trouble: Trouble) -> Judged:
         """A call that gave no result: right where it should raise this error, with this message."""
@@ -247,21 +252,19 @@ class _Called:
         )
         changed = "" if explained else self._changed  # said first: the values may be wrong because of it
         message = f"{changed} {message}" if changed else message
-        related = "" if explained or changed else self._relation(expected, compared)
-        fields: Fields = _distance(compared)
-        fields |= {"hint": ""} if related and self._is_first else {}  # which says where to begin
         finite = all(map(math.isfinite, (failure.expected, *failure.inputs.values())))
         return self.judged(
             "fail",
-            f"{message} {explained or related}".rstrip(),
+            f"{message} {explained}".rstrip(),
             outputs=evidence_of(expected, compared, outcome.outputs),
+            compared=compared,
+            unexplained=not (explained or changed),
             failure=failure,
             near=share,
             up_to=up_to(self.trial, expected, compared, outcome.outputs),
             **self._by_output(expected, compared),
             flaw=Flaw.NUMBERS if finite else self.trial.flaw,
-            **fields,
-            curve=curve_of(self.trial, expected, compared),
+            **_distance(compared),
             code=finding.kind if finding else _code(failure),
             place=finding.place if finding else failure.output,
         )
@@ -300,13 +303,6 @@ class _Called:
         told = wrong - left | {LEFT} if len(left) > 1 else wrong
         return {"wrong": tuple(sorted(told)), "right": len(every - wrong)}
 
-    def _relation(self, expected: Expected, compared: list[Comparison]) -> str:
-        """How the wrong values are related to the right ones, in a sentence; "" where that is not known."""
-        trial, earlier = self.trial, self.trial.options.earlier
-        if earlier is None:
-            return ""
-        return relation(trial.exercise, trial.case, trial.args, expected, compared, self.outcome.outputs, earlier)
-
     def right(self, expected: Expected, compared: list[Comparison], examined: Examined) -> Judged:
         """The judgement of right values: whether they came about in a right way, again and in any order."""
         fault = _misdeed(self._written, self.outcome) or unsteady(self.trial, expected, examined)
@@ -326,8 +322,7 @@ class _Called:
             return judged("fail", form.message, hint="", place=form.place, **given)
         most = max(compared, key=lambda c: c.used)
         message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
-        curve = curve_of(self.trial, expected, compared) if self.trial.options.curve else None
-        return judged("pass", message, **far, curve=curve)
+        return judged("pass", message, compared=compared, **far)
 
 
 def _as_shipped(trial: Trial, share: float, margin: float) -> bool:

@@ -1,11 +1,18 @@
-"""The error of an elementwise case over its input, for the picture."""
+"""What is said and shown beside a verdict: how wrong values are related to the right ones, and the error of an
+elementwise case over its input, for the picture.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 
-from ..runner import dtype_name
+from ..runner import Args, dtype_name
+from .case_verdict import Judged
 from .closeness import Comparison, Expected
 from .fingerprint import wild_outputs
+from .relation import relation
 from .results.case_result import Curve
 from .trial import Trial
 from .ulp import ulp_error
@@ -13,7 +20,26 @@ from .ulp import ulp_error
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
 
 
-def curve_of(trial: Trial, expected: Expected, comparisons: list[Comparison]) -> Curve | None:
+def explained(trial: Trial, judged: Judged, earlier: dict[str, Args] | None = None, curve: bool = True) -> Judged:
+    """The judgement with what explains its values.
+
+    earlier: the results for the cases before, by name, among which a wrong one may be; None where nobody would read how
+    a wrong result is related to the right one. curve: whether a result that passes has one.
+    """
+    result, expected, outcome = judged.result, judged.expected, judged.outcome
+    if not judged.compared or expected is None or outcome is None:
+        return judged
+    if curve or result.status != "pass":
+        result = replace(result, curve=_curve(trial, expected, judged.compared))
+    if judged.unexplained and earlier is not None:
+        given = trial.exercise, trial.case, trial.args, expected, judged.compared, outcome.outputs, earlier
+        if sentence := relation(*given):
+            hint = "" if trial.is_first else result.hint  # which says where to begin
+            result = replace(result, message=f"{result.message} {sentence}", hint=hint)
+    return replace(judged, result=result, compared=())
+
+
+def _curve(trial: Trial, expected: Expected, comparisons: Sequence[Comparison]) -> Curve | None:
     """The first output's error over the swept input, and that of the first wild bug; None where nothing is swept, too
     little to draw, or integers are compared.
     """

@@ -15,6 +15,7 @@ from ..words import Quality
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic
+from .explained import explained
 from .fingerprint import Failing, fingerprint
 from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from .redaction import redacted
@@ -170,8 +171,8 @@ class _Check:
                 j.result.curve and len(j.result.curve.x) for j in judged
             )  # of what passes, no other is drawn
             args = arguments(case, number, self.settings.seed)
-            trial = Trial.of(record, case, args, self.runner, self.settings, curve=first, earlier=_results(judged))
-            one = judge_case(trial)
+            trial = Trial.of(record, case, args, self.runner, self.settings)
+            one = explained(trial, judge_case(trial), _results(judged), curve=first)
             judged.append(redacted(record, one) if case.hidden else one)
             see(judged[-1])
             if one.trouble and _is_last(case, one.trouble):

@@ -14,9 +14,9 @@ import torch
 from ..runner import Args, Tree
 from .changed_inputs import changed
 from .closeness import Comparison, Expected, expect
-from .factor import spelled
 from .place import place
 from .records.record import Case, Exercise
+from .up_to import spelled
 
 NEARLY = 0.98  # of the elements that a relation is about have it
 FEWEST = 4  # different elements

@@ -24,25 +24,11 @@ def unforeseeable() -> int:
 
 
 @dataclass(frozen=True)
-class Options:
-    """How this case is judged.
-
-    curve: whether a result that passes has one.
-    fill: what masked-off lanes of a load without ``other`` hold; poison where it is None.
-    earlier: the results for the cases before, by name, among which a wrong one may be; None where nobody would read how
-        a wrong result is related to the right one.
-    """
-
-    curve: bool = True
-    fill: float | None = None
-    earlier: dict[str, Args] | None = None
-
-
-@dataclass(frozen=True)
 class Trial:
     """A case with its arguments and what is right for them, the runner of an answer, and how it is judged.
 
-    expected: None where the call should raise. settings: of all cases.
+    expected: None where the call should raise. settings: of all cases. fill: what masked-off lanes of a load without
+    ``other`` hold; poison where it is None.
     """
 
     exercise: Exercise
@@ -51,18 +37,15 @@ class Trial:
     expected: Expected | None
     runner: Runner
     settings: Settings
-    options: Options
+    fill: float | None = None
 
     @classmethod
-    def of(
-        cls, exercise: Exercise, case: Case, args: Args, runner: Runner, settings: Settings, **options: Any
-    ) -> "Trial":
-        """The trial of a case on these arguments. options: fields of `Options`.
-
-        What is right is worked out here, once, and before the answer is called.
+    def of(cls, exercise: Exercise, case: Case, args: Args, runner: Runner, settings: Settings) -> "Trial":
+        """The trial of a case on these arguments. What is right is worked out here, once, and before the answer is
+        called.
         """
         expected = None if case.raises else expect(exercise, case, args, settings.conventions)
-        return cls(exercise, case, args, expected, runner, settings, Options(**options))
+        return cls(exercise, case, args, expected, runner, settings)
 
     @property
     def call(self) -> Call:
@@ -71,12 +54,17 @@ class Trial:
         order = zlib.crc32(self.case.name.encode()) if self.settings.backend == "triton" else None
         draw = decoys(self.case, self.args, unforeseeable())
         layouts = self.expected.layouts if self.expected else ()
-        return Call(self.args, layouts, order, self.options.fill, draw)
+        return Call(self.args, layouts, order, self.fill, draw)
 
     @property
     def named(self) -> dict[str, torch.Tensor]:
         """The tensors of the arguments by name: see `Exercise.named`."""
         return self.exercise.named(self.args)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the case is the first of its exercise."""
+        return self.case is self.exercise.cases[0]
 
     @property
     def flaw(self) -> Flaw:
@@ -92,7 +80,7 @@ class Trial:
 
     def filled(self, fill: float) -> "Trial":
         """The same trial with ``fill`` in masked-off lanes of loads without ``other``."""
-        return replace(self, options=replace(self.options, fill=fill))
+        return replace(self, fill=fill)
 
 
 def arguments(case: Case, number: int, seed: int) -> Args:

@@ -18,9 +18,9 @@ from graded_kernels.autograder.judge.report import terminal
 from graded_kernels.autograder.judge.report.phrases import is_stub
 from graded_kernels.autograder.judge.results.aim import Aim
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
-from graded_kernels.autograder.judge.results.causes import ROUNDING, VALUES, causes
+from graded_kernels.autograder.judge.results.causes import causes
 from graded_kernels.autograder.judge.results.scoring import GROSS, MISSED, SHIPPED, Points, points_of
-from graded_kernels.autograder.judge.results.sentences import SENTENCES
+from graded_kernels.autograder.judge.results.sentences import ROUNDING, SENTENCES, VALUES
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.judge.up_to import up_to

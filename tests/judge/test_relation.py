@@ -8,6 +8,7 @@ import pytest
 import torch
 from answers import Unwatched, answer
 from graded_kernels.autograder.judge.case_verdict import judge_case
+from graded_kernels.autograder.judge.explained import explained
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.judge.redaction import redacted
@@ -17,15 +18,15 @@ from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.runner import InProcess
 
 
-def judged(name, function, case="ordinary values", earlier=None, **how):
+def judged(name, function, case="ordinary values", earlier=None):
     """The judgement on one case. function: takes the case's arguments, and then what is right for them."""
     record = EXERCISES[name]
     number = next(n for n, one in enumerate(record.cases) if one.name == case)
     args = arguments(record.cases[number], number, 0)
     right = tuple(value.to(dtype) for value, dtype in zip(record.exact(args), record.dtypes(args), strict=True))
     runner = Unwatched(lambda *given: function(*given, *right))
-    trial = Trial.of(record, record.cases[number], args, runner, Settings("torch"), earlier=earlier or {}, **how)
-    return judge_case(trial)
+    trial = Trial.of(record, record.cases[number], args, runner, Settings("torch"))
+    return explained(trial, judge_case(trial), earlier or {})
 
 
 def message(*args, **how):
@@ -193,9 +194,8 @@ def wrong_values():
                     continue
                 args = arguments(record.cases[number], number, 0)
                 runner = InProcess(load(answer(name, backend, old, new)), record.contract, backend)
-                result = judge_case(
-                    Trial.of(record, record.cases[number], args, runner, Settings(backend), earlier={})
-                ).result
+                trial = Trial.of(record, record.cases[number], args, runner, Settings(backend))
+                result = explained(trial, judge_case(trial), {}).result
                 if result.failure:
                     yield f"{name}: {why}", result
 

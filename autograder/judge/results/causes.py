@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 from ...words import Quality
 from .case_result import CaseResult
-from .sentences import sentence
-
-VALUES, ROUNDING = "values", "rounding"
+from .sentences import ROUNDING, VALUES, sentence
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from itertools import permutations
 
+VALUES, ROUNDING = "values", "rounding"
 _KINDS = {"nan": "NaN", "number": "a number", "infinity": "an infinity"}
 OF_KINDS = {
     f"{got}-for-{right}": f"{{place}} is {_KINDS[got]} where {_KINDS[right]} belongs."
@@ -9,8 +10,8 @@ OF_KINDS = {
 }
 SENTENCES = OF_KINDS | {
     "other-infinity": "{place} is the other infinity.",
-    "values": "{place} is wrong.",
-    "rounding": "{place} is off by a few ulp more than rounding once costs.",
+    VALUES: "{place} is wrong.",
+    ROUNDING: "{place} is off by a few ulp more than rounding once costs.",
     "out-of-bounds": "The launch reaches outside of {place}.",
     "store-conflict": "Programs or lanes store different values to one element of {place}.",
     "race-read": "A program loads what another one stores into {place}.",
