@@ -1,7 +1,7 @@
 """One step of AdamW, in place. Cases: pytorch/ao#4915, optax#1754, bitsandbytes#2010, OLMo-core#309."""
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from ...kernels.wild import adamw as wild
 from ..judge import HALVES, Arguments, Case, CommonMistake, Exercise, Floors, Tolerance, WildBug, case, draw
@@ -10,7 +10,6 @@ from .bias_correction import lost
 from .cases.rounding import EPS
 from .cases.wording import AGAIN, KEEP_NOTHING, STEP_BY_STEP
 
-NAN, INF = float("nan"), float("inf")
 UNDERFLOW = 1.2e-38  # a square below is 0 on some machines
 F16, BF16 = torch.float16, torch.bfloat16
 
@@ -87,18 +86,10 @@ def same_gradients(value: float) -> Arguments:
     return state(Arguments.named(grad=grad, param=param), 300, step=1, fresh=True)
 
 
-def signs(generator: Generator, count: int) -> Tensor:
-    """1 and -1."""
-    return torch.randint(0, 2, (count,), generator=generator) * 2.0 - 1
-
-
 def large_weights() -> Arguments:
     """Weights from ±1000 on, of which in bfloat16 a step of 0.1 is far less than half an ulp, and their decay more."""
-
-    def large(generator: Generator) -> Tensor:
-        return signs(generator, 500) * (1000 + 3000 * torch.rand(500, generator=generator))
-
-    return Arguments.named(param=draw.by(large), grad=draw.gradient(500))
+    param = draw.signs(500).times(draw.uniform(500).scale(3000).plus(1000))
+    return Arguments.named(param=param, grad=draw.gradient(500))
 
 
 def numbers(given: Arguments, *, lr: float, **other: float) -> Arguments:
@@ -109,14 +100,9 @@ def numbers(given: Arguments, *, lr: float, **other: float) -> Arguments:
 def near_half_an_ulp(lr: float, dtype: torch.dtype) -> Arguments:
     """Weights of ±[0.5, 1), whose neighbours are an ulp apart, and a first step of lr times an ulp."""
     ulps = 2 ** (7 if dtype == BF16 else 10)  # from 0.5 to 1
-
-    def weights(generator: Generator) -> Tensor:
-        place = torch.randint(ulps, 2 * ulps, (400,), generator=generator) / (2.0 * ulps)
-        return signs(generator, 400) * place
-
-    given = Arguments.named(param=draw.by(weights), grad=draw.by(lambda generator: signs(generator, 400)))
-    given = state(given.each(draw.same.to(dtype), *BOTH), 400, step=1, fresh=True)
-    return numbers(given, lr=lr / (2.0 * ulps))
+    size = draw.integers(400, low=ulps, high=2 * ulps - 1).map(lambda x: x / (2.0 * ulps))
+    given = Arguments.named(param=size.times(draw.signs(400)), grad=draw.signs(400)).each(draw.same.to(dtype), *BOTH)
+    return numbers(state(given, 400, step=1, fresh=True), lr=lr / (2.0 * ulps))
 
 
 BOTH = ("param", "grad")
@@ -231,8 +217,8 @@ CASES = (
         "inf / inf is NaN, here as in PyTorch: an infinite gradient makes its own weight NaN, and no other.",
         state(
             Arguments.named(
-                param=draw.tensor([1.0, -1.0, 2.0, 3.0, -0.0, 0.0, NAN, 4.0]),
-                grad=draw.tensor([1.0, INF, -INF, NAN, 0.0, -0.0, -2.0, 0.5]),
+                param=draw.tensor([1.0, -1.0, 2.0, 3.0, -0.0, 0.0, torch.nan, 4.0]),
+                grad=draw.tensor([1.0, torch.inf, -torch.inf, torch.nan, 0.0, -0.0, -2.0, 0.5]),
             ),
             8,
             step=7,

@@ -15,7 +15,6 @@ from ..judge import (
     Floors,
     Output,
     Tolerance,
-    Values,
     WildBug,
     Witness,
     case,
@@ -37,11 +36,6 @@ def norm(grads: list[Tensor]) -> Tensor:
 def floor(grads: list[Tensor]) -> Floors:
     """A float32 sum of squares in any order, whose root is half as wrong."""
     return (EPS * (4 + leaning_walk(sum(g.numel() for g in grads)) / 2) * norm(grads),)
-
-
-def signs(count: int) -> Values:
-    """1 and -1."""
-    return draw.integers(count, low=0, high=1).map(lambda bit: bit * 2 - 1)
 
 
 def one(value: float) -> Callable[[Generator, list[Tensor]], None]:
@@ -102,17 +96,17 @@ global_norm = Exercise(
         case(
             "300 in float16",
             "The square of 300 is 90,000, and the largest float16 is 65,504. Square in float32.",
-            grads=[signs(1).scale(300.0).to(F16), signs(40).scale(300.0).to(F16)],
+            grads=[draw.signs(1).scale(300.0).to(F16), draw.signs(40).scale(300.0).to(F16)],
         ),
         case(
             "many of 100 in float16",
             "Each square, 10,000, is a float16, and so is the norm, 3000. What lies between them is not.",
-            grads=[signs(900).scale(100.0).to(F16)],
+            grads=[draw.signs(900).scale(100.0).to(F16)],
         ),
         case(
             "small in float16",
             "The square of 1e-4 is 1e-8, which is 0 in float16.",
-            grads=[signs(300).scale(1e-4).to(F16), signs(300).scale(2e-6).to(F16)],
+            grads=[draw.signs(300).scale(1e-4).to(F16), draw.signs(300).scale(2e-6).to(F16)],
         ),
         case(
             "small in float32",
@@ -134,7 +128,7 @@ global_norm = Exercise(
             "From gradients of 1 to gradients of 1e-4.",
             grads=[draw.normal(500).scale(10.0**-k) for k in range(5)],
         ),
-        case("zeros", "The norm of zeros is 0.", grads=[signs(300).scale(0.0), signs(5).scale(0.0).to(F16)]),
+        case("zeros", "The norm of zeros is 0.", grads=[draw.signs(300).scale(0.0), draw.signs(5).scale(0.0).to(F16)]),
         case(
             "infinity",
             "One gradient is infinite, and so is the norm. Whether to step is not decided here.",

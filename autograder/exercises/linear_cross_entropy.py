@@ -5,10 +5,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ...kernels.wild import linear_cross_entropy as wild
-from ..judge import HALVES, Arguments, Case, Exercise, Floors, Large, Output, Tolerance, Values, WildBug, case, draw
+from ..judge import HALVES, Arguments, Exercise, Floors, Large, Output, Tolerance, WildBug, case, draw
 from ..runner import dtype_name
-from .cases.bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
-from .cases.losses import ignored, labelled
+from .cases.halves import in_halves
+from .cases.losses import any_labels, refused, without
 from .cases.rounding import EPS, floors, walk
 from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
 from .cross_entropy import checked, cross_entropy_gradient, losses_and_lse
@@ -74,20 +74,10 @@ def half_of_the_logits(hidden: Tensor, weight: Tensor, labels: Tensor, ignore_in
     return 4 * M * V // 2 + 4 * 4 * (M * D + V * D + 2 * M) + (1 << 14)
 
 
-def any_labels(rows: int, classes: int) -> Values:
-    """A label for each row, the first and the last class among them."""
-    return draw.by(lambda generator: labelled(generator, rows, classes))
-
-
 def batch(m: int, d: int, v: int, *, scale: float = 1.0) -> Arguments:
     """Hidden states and weights whose product has ``scale`` for its standard deviation, about."""
     weight = draw.normal(v, d).scale(2.0 * scale / d**0.5)
     return Arguments.named(hidden=draw.normal(m, d).scale(1.5), weight=weight, labels=any_labels(m, v))
-
-
-def ignoring(*rows: int, index: int = IGNORE) -> Values:
-    """The labels with those of ``rows`` ignored and no other."""
-    return draw.same.map(lambda labels: ignored(labels, *rows, index=index))
 
 
 def certain(dtype: torch.dtype = torch.float32) -> Arguments:
@@ -102,16 +92,7 @@ def certain(dtype: torch.dtype = torch.float32) -> Arguments:
     return batch(6, 24, 40, scale=0.1).each(draw.same.to(dtype), *BOTH).change(change)
 
 
-def refused(bad: BadLabel) -> Case:
-    """A label that the function has to refuse."""
-    hint = bad.hint + " Raise an IndexError that names the row of the whole batch."
-    index = {} if bad.ignore_index is None else {"ignore_index": bad.ignore_index}
-    given = batch(bad.rows, 8, 50).but(labels=draw.same.change(bad.put), **index)
-    return bad_label(case(bad.name, hint, given), bad, classes=50)
-
-
 BOTH = ("hidden", "weight")
-F16, BF16 = draw.same.to(torch.float16), draw.same.to(torch.bfloat16)
 CASES = (
     case(
         "ordinary values",
@@ -122,14 +103,12 @@ CASES = (
     case(
         "some rows ignored",
         "9 of 13 rows count: the mean is over these, and the others have a gradient of 0.",
-        batch(13, 8, 33),
-        labels=ignoring(0, 3, 4, 12),
+        without(batch(13, 8, 33), 0, 3, 4, 12),
     ),
     case(
         "all rows ignored",
         "No row counts: the loss is 0 and so is every gradient. Where do you divide by their number?",
-        batch(10, 8, 33),
-        labels=ignoring(*range(10)),
+        without(batch(10, 8, 33), *range(10)),
         convention="no token",
     ),
     case(
@@ -139,39 +118,32 @@ CASES = (
         convention="no token",
     ),
     case("one row", "One row: the last chunk is the first, and holds one row.", batch(1, 8, 33)),
-    case("one row counts", "Only row 23 of 40 counts.", batch(40, 8, 33), labels=ignoring(*range(23), *range(24, 40))),
+    case("one row counts", "Only row 23 of 40 counts.", without(batch(40, 8, 33), *range(23), *range(24, 40))),
     case(
         "chunks without tokens",
         "The first 5 and the last 10 of 150 rows count: some chunks have none, and each chunk's share is its "
         "sum over 15.",
-        batch(150, 16, 40),
-        labels=ignoring(*range(5, 140)),
+        without(batch(150, 16, 40), *range(5, 140)),
     ),
     case(
         "ignore_index = 0",
         "ignore_index is 0 here: rows with that label do not count.",
-        batch(14, 8, 33),
-        labels=ignoring(2, 5, index=0),
-        ignore_index=0,
+        without(batch(14, 8, 33), 2, 5, index=0),
     ),
     case(
         "ignore_index = -1",
         "ignore_index is -1 here: rows 0 and 5 do not count. As an index -1 is the last class in Python, and in a "
         "kernel what lies before the row.",
-        batch(14, 8, 33),
-        labels=ignoring(0, 5, index=-1),
-        ignore_index=-1,
+        without(batch(14, 8, 33), 0, 5, index=-1),
     ),
     case(
         "ignore_index above V",
         "ignore_index is 50,000 here, and there are 33 classes: rows 3 and 13 do not count and are not errors.",
-        batch(14, 8, 33),
-        labels=ignoring(3, 13, index=50_000),
-        ignore_index=50_000,
+        without(batch(14, 8, 33), 3, 13, index=50_000),
     ),
     case("large logits", "Logits of hundreds: e^x overflows from 88.7 on.", batch(9, 16, 40, scale=100.0)),
     case("a nearly certain label", "p of the label is up to 1 - 1e-6: what is left of p - 1?", certain()),
-    case("1 class", "One class: the loss is 0. Rows 1 and 4 are ignored.", batch(5, 8, 1), labels=ignoring(1, 4)),
+    case("1 class", "One class: the loss is 0. Rows 1 and 4 are ignored.", without(batch(5, 8, 1), 1, 4)),
     case(
         "17 classes",
         "20 rows and 17 classes: more than one chunk or tile of 16, the last not full. Does each add its share?",
@@ -206,12 +178,11 @@ CASES = (
         "hidden and weight are transposed: neighbours in memory are of one feature. Each has strides of its own.",
         batch(12, 8, 40).each(draw.same.transposed(), *BOTH),
     ),
-    case("float16", CONVERT, batch(21, 24, 50).each(F16, *BOTH)),
-    case("bfloat16", CONVERT, batch(21, 24, 50).each(BF16, *BOTH)),
+    *in_halves("{}", CONVERT, batch(21, 24, 50), *BOTH),
     case(
         BEYOND,
         BEYOND_HINT,
-        batch(3, 16, 3).each(BF16, *BOTH),
+        batch(3, 16, 3).each(draw.same.to(torch.bfloat16), *BOTH),
         hidden=draw.same.map(lambda x: (2 * x).round() / 2).far_apart(),
         weight=draw.same.map(lambda x: (4 * x).round() / 4).far_apart(),
     ),
@@ -229,19 +200,17 @@ CASES = (
         batch(7, 12, 30),
         hidden=draw.same.put(torch.nan, 4, 3),
     ),
-    *(refused(row) for row in OUT_OF_RANGE),
+    *refused(lambda rows: batch(rows, 8, 50), "Raise an IndexError that names the row of the whole batch."),
     case(
         "160 rows, 700 classes",
         "Here the logits are much larger than all the rest: (160, 700). Hold a part of them at a time.",
-        batch(160, 8, 700),
-        labels=ignoring(*range(60, 100)),
+        without(batch(160, 8, 700), *range(60, 100)),
     ),
     case(
         "distinction: NaN in ignored rows",
         "A row that does not count may hold anything.",
-        batch(9, 12, 30),
+        without(batch(9, 12, 30), 1, 6),
         hidden=draw.same.put(torch.nan, 1).put(torch.inf, 6, 2),
-        labels=ignoring(1, 6),
         bonus=True,
     ),
 )

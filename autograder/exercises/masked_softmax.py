@@ -5,11 +5,11 @@ from torch import Tensor
 
 from ...kernels.wild import attention as wild
 from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, also, case, draw
+from .cases.halves import in_halves
 from .cases.rounding import EPS, floors, leaning_walk
 from .cases.rows import SPILLED
-from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
 
-CONVERT = "Convert to float32 first, compute there, and round once at the end."
 NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its result is 0, as in PyTorch's attention."
 
 
@@ -61,7 +61,7 @@ def large(x: Tensor, mask: Tensor) -> None:
     x[~mask] = 9e3
 
 
-FLOAT16, BFLOAT16 = draw.same.to(torch.float16), draw.same.to(torch.bfloat16)
+FLOAT16 = draw.same.to(torch.float16)
 CASES = (
     case("ordinary values", "Begin here: 7 rows of 128, about 77 of each count. " + STEP_BY_STEP, rows(7, 128)),
     case(AGAIN, KEEP_NOTHING, rows(7, 128)),
@@ -186,10 +186,7 @@ LAYOUTS = (
     ),
     (BEYOND, BEYOND_HINT, rows(3, 70).but(x=FLOAT16), draw.same.far_apart(), draw.same.far_apart()),
 )
-HALF = (
-    case("float16", CONVERT, rows(6, 384, scale=2.0), x=FLOAT16),
-    case("bfloat16", CONVERT, rows(6, 384, scale=2.0), x=BFLOAT16),
-)
+HALF = (*in_halves("{}", CONVERT, rows(6, 384, scale=2.0), "x"),)
 DY = draw.gradient(like="x")
 UPSTREAM = (
     case("dy of stride 0", "What .sum() hands back: one number for the whole shape.", rows(29, 67), dy=DY.one_number()),

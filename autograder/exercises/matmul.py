@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from ..judge import Arguments, Exercise, Output, Tolerance, Values, case, draw
+from .cases.halves import in_halves
 from .cases.rounding import EPS, floors
 from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
@@ -75,8 +76,7 @@ CASES = (
         factors(20, 3, 40),
         b=draw.same.far_apart(),
     ),
-    case("float16", CONVERT, factors(40, 70, 33).each(draw.same.to(torch.float16), "a", "b")),
-    case("bfloat16", CONVERT, factors(40, 70, 33).each(draw.same.to(torch.bfloat16), "a", "b")),
+    *in_halves("{}", CONVERT, factors(40, 70, 33), "a", "b"),
     case(
         "20,000 ones",
         f"A sum of ones in bfloat16 stops growing at 256. {CONVERT}",

@@ -161,7 +161,7 @@ stochastic_round = Exercise(
         case(
             "both infinities",
             "Infinity has an empty lower half, and bits in it would make it NaN; it is kept.",
-            x=draw.integers(300, low=0, high=1).map(lambda bit: (bit * 2.0 - 1) * float("inf")),
+            x=draw.signs(300).scale(float("inf")),
             bits=bits(300),
         ),
         case(

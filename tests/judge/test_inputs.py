@@ -70,6 +70,8 @@ WORDS = {
     "in order": (draw.normal(3, 4).scale(3).plus(1.0), lambda x: x * 3 + 1.0),
     "put": (draw.normal(3, 4).put(-INF, 1), lambda x: torch.cat((x[:1], torch.full((1, 4), -INF), x[2:]))),
     "change": (draw.normal(3, 4).change(torch.Tensor.neg_), lambda x: -x),
+    "times": (draw.normal(3, 4).times(draw.full(4, value=2.0).scale(3)), lambda x: x * 6),
+    "signs": (draw.signs(300).map(torch.unique), lambda x: torch.tensor([-1.0, 1.0])),
     "gradient": (draw.gradient(300).map(lambda x: (x == 0).float().mean() > 0.05), lambda x: torch.tensor(True)),
 }
 
@@ -78,6 +80,12 @@ WORDS = {
 def test_each_word_does_what_it_says(word):
     values, function = WORDS[word]
     assert x_of(values, seed=5).equal(function(by_hand(3, 4, seed=5)))
+
+
+def test_what_numbers_are_multiplied_with_is_drawn_after_them():
+    generator = torch.Generator().manual_seed(0)
+    first, second = torch.randn(4, generator=generator), torch.rand(4, generator=generator)
+    assert x_of(draw.normal(4).times(draw.uniform(4))).equal(first * second)
 
 
 def test_numbers_of_several_places():

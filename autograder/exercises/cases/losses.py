@@ -3,15 +3,16 @@
 A case is a matrix of logits (M, V), labels (M,) and an ignore_index. What else the function takes its record adds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from ...judge import HALVES, Arguments, Case, Values, case, draw
-from ...runner import dtype_name
-from .bad_labels import IGNORE, OUT_OF_RANGE, BadLabel, bad_label
+from ...judge import Arguments, Case, Values, case, draw
+from .bad_labels import IGNORE, OUT_OF_RANGE, bad_label
+from .halves import in_halves
 from .signature import MakeArguments, as_they_are
 from .wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
 
@@ -19,17 +20,19 @@ LOSSES = "losses"
 SCALE = 3.0  # standard deviation of ordinary logits
 
 
-def labelled(generator: Generator, rows: int, classes: int) -> Tensor:
+def any_labels(rows: int, classes: int) -> Values:
     """A label for each row, the first and the last class among them."""
-    labels = torch.randint(0, classes, (rows,), generator=generator)
-    labels[:1], labels[1:2] = classes - 1, 0
-    return labels
+
+    def ends(labels: Tensor) -> Tensor:
+        labels[:1], labels[1:2] = classes - 1, 0
+        return labels
+
+    return draw.integers(rows, low=0, high=classes - 1).map(ends)
 
 
 def batch(m: int, v: int, logits: Values | None = None) -> Arguments:
     """Logits, ordinary ones if no others are given, and a label for each row."""
-    labels = draw.by(lambda generator: labelled(generator, m, v))
-    made = Arguments.named(logits=logits or draw.normal(m, v).scale(SCALE), labels=labels)
+    made = Arguments.named(logits=logits or draw.normal(m, v).scale(SCALE), labels=any_labels(m, v))
     return made if logits or not m else made.change(unlikely)
 
 
@@ -39,9 +42,16 @@ def unlikely(logits: Tensor, labels: Tensor) -> None:
         logits[row, labels[row]] = logits[row].max() - 14.0
 
 
-def without(*rows: int, index: int = IGNORE) -> Values:
-    """Labels of which those of ``rows`` are ignored and no other."""
-    return draw.same.map(lambda labels: ignored(labels, *rows, index=index))
+def without(given: Arguments, *rows: int, index: int | None = None) -> Arguments:
+    """The same with the labels of ``rows`` ignored and no other. index: the ignore_index, if it is not the default."""
+
+    def ignored(labels: Tensor) -> Tensor:
+        left_out = IGNORE if index is None else index
+        labels = labels.where(labels != left_out, left_out + 1)
+        labels[list(rows)] = left_out
+        return labels
+
+    return given.but(labels=draw.same.map(ignored), **({} if index is None else {"ignore_index": index}))
 
 
 def likely(logits: Tensor, labels: Tensor) -> None:
@@ -119,22 +129,19 @@ ROWS = (
         "some rows ignored",
         "Rows 0, 3, 4 and 8 have the label ignore_index and give 0. And 50 classes leave 14 lanes of a block "
         "of 64 empty.",
-        batch(9, 50),
-        labels=without(0, 3, 4, 8),
+        without(batch(9, 50), 0, 3, 4, 8),
         subject="masking",
     ),
     case(
         "all rows ignored",
         "No row counts, and every result is 0. Is anything divided by their number, or the largest of none taken?",
-        batch(4, 33),
-        labels=without(0, 1, 2, 3),
+        without(batch(4, 33), 0, 1, 2, 3),
         subject="empty",
     ),
     case(
         "one row counts",
         "Only row 2 of 5 counts; 20 classes.",
-        batch(5, 20),
-        labels=without(0, 1, 3, 4),
+        without(batch(5, 20), 0, 1, 3, 4),
         subject="masking",
     ),
     case(
@@ -147,26 +154,20 @@ ROWS = (
     case(
         "ignore_index = 0",
         "ignore_index is 0 here: rows with that label do not count, and -100 is not special.",
-        batch(8, 40),
-        labels=without(2, 5, index=0),
-        ignore_index=0,
+        without(batch(8, 40), 2, 5, index=0),
         subject="masking",
     ),
     case(
         "ignore_index = -1",
         "ignore_index is -1 here: rows 0 and 5 do not count. As an index -1 is the last class in Python, and in a "
         "kernel what lies before the row.",
-        batch(8, 40),
-        labels=without(0, 5, index=-1),
-        ignore_index=-1,
+        without(batch(8, 40), 0, 5, index=-1),
         subject="masking",
     ),
     case(
         "ignore_index = V",
         "ignore_index is 40 here, and there are 40 classes: rows 3 and 7 do not count, and have no logit 40.",
-        batch(8, 40),
-        labels=without(3, 7, index=40),
-        ignore_index=40,
+        without(batch(8, 40), 3, 7, index=40),
         subject="masking",
     ),
     case(
@@ -194,15 +195,12 @@ ROWS = (
         certain(),
         subject="range",
     ),
-    *(
-        case(
-            f"a nearly certain label, {name}",
-            f"{SURE} Is p, or what it is made of, rounded to {name} before p - 1?",
-            certain(),
-            logits=draw.same.to(dtype),
-            subject="half precision",
-        )
-        for name, dtype in ((dtype_name(half), half) for half in HALVES)
+    *in_halves(
+        "a nearly certain label, {}",
+        SURE + " Is p, or what it is made of, rounded to {} before p - 1?",
+        certain(),
+        "logits",
+        subject="half precision",
     ),
     case(
         "masked classes",
@@ -221,8 +219,7 @@ ROWS = (
     case(
         "1 class",
         "One class: p is 1, the loss is 0, and so is the gradient. Rows 1 and 4 are ignored.",
-        batch(5, 1),
-        labels=without(1, 4),
+        without(batch(5, 1), 1, 4),
         subject="single",
     ),
     case(
@@ -275,10 +272,7 @@ ROWS = (
         logits=draw.same.every_second(),
         subject="layout",
     ),
-    *(
-        case(dtype_name(dtype), CONVERT, batch(6, 384), logits=draw.same.to(dtype), subject="half precision")
-        for dtype in HALVES
-    ),  # before the layouts of halves
+    *in_halves("{}", CONVERT, batch(6, 384), "logits", subject="half precision"),  # before the layouts of halves
     case("many rows", "300 rows. Does every one get its result?", batch(300, 6), subject="sizes"),
     case(
         "transposed",
@@ -323,8 +317,7 @@ NEAR_CERTAIN = case(
 IGNORED_NAN = case(
     "distinction: NaN in ignored rows",
     "A row that does not count may hold anything.",
-    batch(5, 45, logits=draw.normal(5, 45)),
-    labels=without(1, 3),
+    without(batch(5, 45, logits=draw.normal(5, 45)), 1, 3),
     logits=draw.same.put(torch.nan, 1).put(torch.inf, 3, 7),
     bonus=True,
     subject="NaN and infinity",
@@ -343,24 +336,20 @@ def losses(*, checked: bool, near_certain: bool, arguments: MakeArguments = as_t
     def complete(one: Case) -> Case:
         return replace(one, inputs=lambda generator: arguments(generator, *one.inputs(generator)), family=LOSSES)
 
+    hint = "Raise an IndexError that names the first bad row and its label."
     distinctions = (NEAR_CERTAIN, IGNORED_NAN) if near_certain else (IGNORED_NAN,)
     return (
         *map(complete, ROWS),
-        *(bad_label(complete(_refused(bad)), bad, classes=50) for bad in OUT_OF_RANGE if checked),
+        *map(complete, refused(lambda rows: batch(rows, 50), hint, subject="masking") if checked else ()),
         *map(complete, distinctions),
     )
 
 
-def _refused(bad: BadLabel) -> Case:
-    """A bad label, another one after it, and an ignored row before: the message names the first."""
-    hint = bad.hint + " Raise an IndexError that names the first bad row and its label."
-    index = {} if bad.ignore_index is None else {"ignore_index": bad.ignore_index}
-    given = batch(bad.rows, 50).but(labels=draw.same.change(bad.put), **index)
-    return case(bad.name, hint, given, subject="masking")
-
-
-def ignored(labels: Tensor, *rows: int, index: int = IGNORE) -> Tensor:
-    """The labels with those of ``rows`` ignored and no other."""
-    labels = labels.where(labels != index, index + 1)
-    labels[list(rows)] = index
-    return labels
+def refused(given: Callable[[int], Arguments], hint: str, **more: Any) -> Iterator[Case]:
+    """Bad labels of 50 classes, with another one after it and an ignored row before: the message names the first.
+    given: the arguments with this many rows.
+    """
+    for bad in OUT_OF_RANGE:
+        index = {} if bad.ignore_index is None else {"ignore_index": bad.ignore_index}
+        labelled = given(bad.rows).but(labels=draw.same.change(bad.put), **index)
+        yield bad_label(case(bad.name, f"{bad.hint} {hint}", labelled, **more), bad, classes=50)

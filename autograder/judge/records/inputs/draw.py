@@ -52,6 +52,11 @@ def integers(*sizes: int, low: int, high: int) -> Values:
     return Values(source)
 
 
+def signs(*sizes: int) -> Values:
+    """1 and -1, in float32."""
+    return integers(*sizes, low=0, high=1).map(lambda bit: bit * 2.0 - 1)
+
+
 def full(*sizes: int, value: float) -> Values:
     """One number everywhere; int64 where it is an integer."""
     return Values(lambda drawing: torch.full(sizes, value))

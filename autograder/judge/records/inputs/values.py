@@ -81,13 +81,17 @@ class Values:
 
     def draw_into(self, drawing: Drawing, name: str) -> None:
         """Draws the argument ``name``. Raises RecordError."""
-        numbers = drawing[name] if self.source is None else self.source(drawing)
-        for step in self.steps:
-            numbers = step(numbers, drawing)
+        numbers = self._numbers(drawing, name)
         layout = drawing.layouts.get(name, ()) if self.source is None else ()
         for view in self.layout:
             layout += drawing.layouts[view] if isinstance(view, str) else (view,)
         drawing.numbers[name], drawing.layouts[name] = numbers, layout
+
+    def _numbers(self, drawing: Drawing, name: str) -> Tensor:
+        numbers: Tensor = drawing[name] if self.source is None else self.source(drawing)
+        for step in self.steps:
+            numbers = step(numbers, drawing)
+        return numbers
 
     def drawn(self, generator: Generator) -> Tensor:
         """A tensor of its own, not an argument among others."""
@@ -109,6 +113,10 @@ class Values:
     def scale(self, by: float) -> "Values":
         """Each number times ``by``."""
         return self.map(lambda x: x * by)
+
+    def times(self, other: "Values") -> "Values":
+        """Each number times one that is drawn after these."""
+        return self._then(lambda x, drawing: x * other._numbers(drawing, ""))
 
     def plus(self, number: "float | Tensor | str") -> "Values":
         """Each number plus a number, a tensor that broadcasts, or the argument of this name."""
