@@ -58,21 +58,21 @@ run, and no GPU has timed these kernels.
 
 What was tried, and what the machine code then said:
 
-- *Attention forward, D 128, causal*: 14.2 instructions a score, for 13. Blocks of 128 keys take 11.8, with 255 registers and
-  229,376 bytes of shared memory a program: an A100 has 166,912 of them, an MI300 65,536, and one launch serves all targets.
-  Blocks of 32 keys take 19.9. The model's bound is the tensor cores either way.
-- *The fused head's gradients*: 5,500 instructions for each element of the logits (D 4,096), which allow .04 of the tensor
-  cores, for .8. The gradient of the logits is float32, and products of float32 are FFMA, each a thread's own. Rounded to the
-  dtype of the weights it takes 86 (dhidden) and 219 (dweight), and the tensor cores are the bound; but then dhidden is off
-  by 32 times the tolerance in bfloat16 and by 77 times in float16, where a share of a mean underflows. The logits themselves
-  take 80, in tiles of 128 x 256. Larger tiles of float32 (128 x 128) spill 347 times.
-- *Spills on gfx942*: `attention_dk_dv_kernel` spills 292 bytes in half precision (causal, D 32). Blocks of 32 queries in place
-  of 64 spill nothing there, and take 14.6 and 15.2 instructions a score for 11.2 and 12.4 on sm_90 (D 64, full and causal).
-  Blocks of 64 keys spill 704 bytes.
-- *Masked softmax, 32,768*: 1.56 times the bytes in float32, since a row is read twice. Read once it is 32,768 registers a
-  program, half of what a multiprocessor has; whether the second reading comes from memory no GPU has said. As in the norms,
-  the simpler kernel stays.
-"""
+- *Attention forward, D 128, causal*: 14.2 instructions a score, for 13. Blocks of 128 keys take 11.8, with 255
+  registers and 229,376 bytes of shared memory a program: an A100 has 166,912 of them, an MI300 65,536, and one launch
+  serves all targets. Blocks of 32 keys take 19.9. The model's bound is the tensor cores either way.
+- *The fused head's gradients*: 5,500 instructions for each element of the logits (D 4,096), which allow .04 of the
+  tensor cores, for .8. The gradient of the logits is float32, and products of float32 are FFMA, each a thread's own.
+  Rounded to the dtype of the weights it takes 86 (dhidden) and 219 (dweight), and the tensor cores are the bound; but
+  then dhidden is off by 32 times the tolerance in bfloat16 and by 77 times in float16, where a share of a mean
+  underflows. The logits themselves take 80, in tiles of 128 x 256. Larger tiles of float32 (128 x 128) have 347
+  spilling instructions.
+- *Spills on gfx942*: `attention_dk_dv_kernel` spills 292 bytes in half precision (causal, D 32). Blocks of 32 queries
+  in place of 64 spill nothing there, and take 14.6 and 15.2 instructions a score for 11.2 and 12.4 on sm_90 (D 64,
+  full and causal). Blocks of 64 keys spill 704 bytes.
+- *Masked softmax, 32,768*: 1.56 times the bytes in float32, since a row is read twice. Read once it is 32,768
+  registers a program, half of what a multiprocessor has; whether the second reading comes from memory no GPU has
+  said. As in the norms, the simpler kernel stays."""
 
 
 def kernels_of(row: Row, dtype: torch.dtype) -> list[Kernel] | str:
