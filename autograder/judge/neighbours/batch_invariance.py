@@ -10,7 +10,7 @@ from torch import Tensor
 from ...gpu import shimmed
 from ...runner import Callee, CompareError, for_a_reader
 from ...words import Progress, UsageError
-from ..commands.named_function import found, named
+from ..named import found, named
 from ..side_by_side.example import USUAL, example_of
 from .batch import Batch
 from .compositions import Composition, compositions, whole_batch
