@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -124,6 +125,21 @@ def test_a_run_makes_what_is_missing(tmp_path, monkeypatch):
     assert run(jobs, output) == 0 and again.asked == [1, 3]
     written(tmp_path / "jobs.jsonl", JOB | {"id": 0, "seed": 5})
     assert run(jobs, output) == 0 and again.asked == [1, 3, 0]
+
+
+def test_a_full_disk_ends_a_run_in_a_sentence_and_the_next_one_goes_on(tmp_path, monkeypatch, capsys):
+    jobs, output = written(tmp_path / "jobs.jsonl", *(JOB | {"id": n} for n in range(3))), tmp_path / "verdicts.jsonl"
+    made = Made()
+    monkeypatch.setattr(table_command, "_made", made)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300, before[1]))  # room for one verdict and a part of the next
+    try:
+        assert run(jobs, output) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    said = capsys.readouterr().err
+    assert "Stopped: " in said and "the same command goes on from here" in said and "Traceback" not in said
+    assert run(jobs, output) == 0 and made.asked == [0, 1, 1, 2] and len(lines(output)) == 3
 
 
 @pytest.mark.parametrize("text", ["my notes\n", "my notes", "{"])

@@ -44,6 +44,11 @@ def main(options: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             progress.end(f"Stopped. {output.kept}")
             raise
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # the disk is full, say
+            progress.end(f"Stopped: {error}. {output.kept}")
+            return Exit.NOT_PASSED
         progress.end("")
     return Exit.PASSED if final == len(jobs) else Exit.NOT_PASSED
 
@@ -112,7 +117,8 @@ class Output:
 
     def __exit__(self, *error: object) -> None:
         if self._path:
-            self._file.close()
+            with contextlib.suppress(OSError):  # of what was not written before, and is not missed: it is made again
+                self._file.close()
 
     def _read(self, path: Path) -> int:
         """Notes the verdicts, and returns where the last whole line ends: the run before may have been ended in one.
