@@ -72,4 +72,11 @@ def __getattr__(name: str) -> Any:
     """Imports what is asked for, and no more: `graded-kernels --help` does not wait for PyTorch and Triton."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    try:
+        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+    except ModuleNotFoundError as missing:
+        if missing.name == "triton":
+            from .gpu.interpret import ensure_runnable
+
+            ensure_runnable("triton")
+        raise

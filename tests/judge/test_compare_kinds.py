@@ -287,6 +287,19 @@ def test_a_number_reaches_a_kernel_as_float32(factor):
     )
     assert by_default.passed is report.passed, str(by_default)
 
+    class Moving(torch.nn.Module):
+        def __init__(self, function):
+            super().__init__()
+            self.function, self.beta = function, 0.999
+
+        def forward(self, m, g):
+            return self.function(m, g, self.beta)
+
+    modules = Moving(lambda m, g, beta: beta * m + (1 - beta) * g), Moving(candidate)
+    as_attributes = quick(*modules, example[:2], gradients=False)
+    assert as_attributes.passed is report.passed, str(as_attributes)
+    assert [module.beta for module in modules] == [0.999, 0.999]
+
 
 @triton.jit
 def scale_kernel(code_ptr, o_ptr, n, at_255, BLOCK: tl.constexpr):

@@ -37,6 +37,10 @@ try:
     check("axpy", half, backend="triton")
 except NotRun as error:
     kernel = str(error)
+try:
+    from graded_kernels.autograder import compare
+except NotRun as error:
+    comparison = str(error)
 found = dict(
     right=right.passed,
     scored=right.to_dict()["score"],
@@ -44,6 +48,7 @@ found = dict(
     witness=check("silu_witness", lambda: (torch.ones(3), torch.zeros(3))).passed,
     no_witness=check("silu_witness", lambda: (torch.ones(3), torch.ones(3))).passed,
     kernel=kernel,
+    comparison=comparison,
     library=silu(torch.zeros(3)).tolist(),
     listed=command("list"),
     trusted=command("check", "silu_backward", {str(ANSWER)!r}, "--in-process", "--details"),
@@ -74,7 +79,8 @@ def test_a_pytorch_answer_is_checked(found):
 
 
 def test_a_kernel_is_not_run(found):
-    assert found["kernel"].startswith("Triton is not installed: it has packages for Linux alone.")
+    for said in (found["kernel"], found["comparison"]):
+        assert said.startswith("Triton is not installed: it has packages for Linux alone.")
 
 
 def test_the_library_computes_with_pytorch(found):

@@ -160,9 +160,9 @@ class Reference:
         return tuple((a != b) & ~(a.isnan() & b.isnan()) for a, b in zip(found, again, strict=True))
 
     @contextlib.contextmanager
-    def defaults_in_float32(self) -> Iterator[bool]:
-        """Inside, numbers that its parameters have by default are rounded to float32, as a kernel gets them; whether
-        that changes one that the example leaves out.
+    def numbers_in_float32(self) -> Iterator[bool]:
+        """Inside, numbers that its parameters have by default, and a module's attributes, are rounded to float32, as a
+        kernel gets them; whether that changes one that the example leaves out.
         """
         left_out = list(self.callee.signature.parameters.values())[len(self.given) :] if self.callee.signature else []
         numbers = {p.name: p.default for p in left_out if type(p.default) is float and p.kind is not p.POSITIONAL_ONLY}
@@ -170,10 +170,10 @@ class Reference:
         before = self.callee
         if rounded:
             self.callee = replace(before, function=partial(before.function, **rounded))
-        try:
-            yield bool(rounded)
-        finally:
-            self.callee = before
+        with contextlib.ExitStack() as stack:
+            stack.callback(setattr, self, "callee", before)
+            attributes = [stack.enter_context(_in_float32(module)) for module in before.modules]
+            yield bool(rounded) or any(attributes)
 
     def native(self, args: Args, above: int) -> Args:
         """All that `exact` and `exact_with_gradients` give, in the dtypes of the arguments. above: upstream gradients
@@ -287,6 +287,18 @@ def _assert_judged(tensors: dict[str, Tensor], where: str) -> None:
             if tensor.is_complex():
                 way = "pass and return torch.view_as_real of it"
             raise CompareError(f"{where} {name} in {dtype}, which is not judged: {way}")
+
+
+@contextlib.contextmanager
+def _in_float32(module: torch.nn.Module) -> Iterator[bool]:
+    """Inside, a module's attributes that are Python's floats are rounded to float32; whether that changes one."""
+    numbers = {name: number for name, number in vars(module).items() if type(number) is float}
+    changed = {name: number for name, number in numbers.items() if as_float32(number) != number}
+    vars(module).update({name: as_float32(number) for name, number in changed.items()})
+    try:
+        yield bool(changed)
+    finally:
+        vars(module).update(changed)
 
 
 def as_float32(number: float) -> float:

@@ -90,10 +90,10 @@ class Compared(Exercise):
         return tuple(found)
 
     def _moved_by_numbers(self, args: Args, exact: Args) -> tuple[torch.Tensor | float, ...]:
-        """How far each result moves where the numbers among the arguments are rounded to float32."""
+        """How far each result moves where the numbers among arguments and attributes are rounded to float32."""
         assert self.reference is not None
         rounded = tuple(as_float32(a) if type(a) is float else a for a in args)
-        with self.reference.defaults_in_float32() as changed:
+        with self.reference.numbers_in_float32() as changed:
             if not changed and all(a == b for a, b in zip(args, rounded, strict=True) if type(a) is float):
                 return (0.0,) * len(exact)
             return tuple(map(_error, exact, self.exact(rounded)))

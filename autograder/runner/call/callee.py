@@ -26,7 +26,7 @@ class NotAttached(RuntimeError):
 @dataclass(frozen=True)
 class Callee:
     """function: of the arguments, then of the values of ``parameters`` in order. backward: of the upstream gradients,
-    then of the same; None where autograd differentiates the function.
+    then of the same; None where autograd differentiates the function. modules: those that it consists of.
     """
 
     function: Callable[..., Any]
@@ -34,6 +34,7 @@ class Callee:
     signature: inspect.Signature | None = None
     parameters: dict[str, Tensor] = field(default_factory=dict)
     backward: Callable[..., Any] | None = None
+    modules: tuple[nn.Module, ...] = ()
 
     def results(self, args: Args) -> tuple[Tensor, ...]:
         """All tensors that a call returns, in order. Raises CompareError where it returns none."""
@@ -204,7 +205,8 @@ def _of_module(module: nn.Module, what: str) -> Callee:
         inputs = args[: len(args) - len(parameters)]
         return torch.func.functional_call(module, dict(zip(parameters, own, strict=True)), inputs, by_name)
 
-    return Callee(call, type(module).__name__ or what, _signature(module.forward), parameters)
+    name = type(module).__name__ or what
+    return Callee(call, name, _signature(module.forward), parameters, modules=tuple(module.modules()))
 
 
 def _flat(found: object, name: str) -> tuple[Tensor, ...]:
