@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from .pair import Both, How, example_for, pair_of, reference_of
 from .reference import Reference
 from .reference_record import SEEDS, Compared, drawn, record_of
 from .sizes import dimensions_of
+from .smallest import Smallest
 
 SECONDS = 10.0  # of processor time, for a few calls of the reference in one family; the example is judged in any case
 LIMITS = Limits()  # of an isolated candidate
@@ -98,21 +99,29 @@ def judged(
 ) -> Report:
     """What `compare` returns. lines: those that make a call again. kinds: of method that pass."""
     seed = how.settings.seed
-    with pair_of(reference, candidate, arguments, like, how) as both:
-        made, refused = _made(both.known, both.example, tuple(without), both.gradients)
+    with contextlib.ExitStack() as stack:
+        progress = stack.enter_context(Progress(candidate if isinstance(candidate, str) else "the candidate"))
+        progress.at("both on the example")
+        both = stack.enter_context(pair_of(reference, candidate, arguments, like, how))
+        made, refused = _made(both.known, both.example, tuple(without), both.gradients, progress.at)
         record = record_of(both.known, made, both.gradients, both.tried.name)
         shown = "unknown" not in kinds
         with contextlib.closing(both.tried.runner(record.contract, record.above, shown)) as runner:
             record, left_out = _without_refusals(record, made, runner, seed)
             settings = replace(how.settings, compiler=how.settings.compiler and both.tried.launches)
-            with Progress(both.tried.name) as progress:
-                found = judge(record, runner, settings, progress.at)
-            seen = runner.methods if isinstance(runner, ByFamily) else []
+            found = judge(record, runner, settings, progress.at)
+            seen = [*runner.methods] if isinstance(runner, ByFamily) else []
+            progress.at("making what fails smaller")
+            smallest = _smallest(both, record, runner, settings, found)
     method = worst([both.tried.method, *seen])
     numbers = {case.name: number for number, case in enumerate(record.cases)}
     outputs = (*record.contract.outputs, *record.contract.writes)
     told = tuple(
-        replace(case, hint=what, repeat=lines.of(case, seed * SEEDS + numbers[case.name], outputs))
+        replace(
+            case,
+            hint=f"{what} {smallest.get(case.name, '')}".rstrip(),
+            repeat=lines.of(case, seed * SEEDS + numbers[case.name], outputs),
+        )
         if case.status in ("fail", "error") and (what := _what(record, numbers, case))
         else case
         for case in found.cases
@@ -120,6 +129,18 @@ def judged(
     if both.simulated:
         found.environment["device"] = "cpu"
     return _report(replace(found, cases=told), both, method, refused + left_out, kinds)
+
+
+def _smallest(both: Both, record: Compared, runner: Runner, settings: Settings, found: ReportData) -> dict[str, str]:
+    """Of the first family with wrong values, the smallest input that fails, in a sentence."""
+    failing = (case for case in found.cases if case.status == "fail" and case.failure)
+    first, cases = next(failing, None), {case.name: (n, case) for n, case in enumerate(record.cases)}
+    if first is None or first.name not in cases:
+        return {}
+    number, case = cases[first.name]
+    dimensions = [] if both.example.sized else dimensions_of(both.known.given, both.known.accepts)
+    args = case_arguments(case, number, settings.seed)
+    return {first.name: Smallest(record, case, args, runner, settings).find(dimensions)}
 
 
 def _what(record: Compared, numbers: dict[str, int], case: CaseResult) -> str:
@@ -184,7 +205,7 @@ def reproduce(
 
 
 def _family(known: Reference, example: Example, name: str, without: tuple[str, ...], gradients: bool) -> Family:
-    made, _ = _made(known, example, without, gradients)
+    made, _ = _made(known, example, without, gradients, lambda where: None)
     for one in made:
         if one.name == name:
             return one
@@ -197,9 +218,11 @@ def _call(record: Compared, args: Args) -> Call:
 
 
 def _made(
-    reference: Reference, example: Example, without: tuple[str, ...], gradients: bool
+    reference: Reference, example: Example, without: tuple[str, ...], gradients: bool, at: Callable[[str], None]
 ) -> tuple[list[Family], list[CaseResult]]:
-    """The families that the reference takes, and what is said of the others. Raises CompareError for unknown names."""
+    """The families that the reference takes, and what is said of the others. at: called with what is tried. Raises
+    CompareError for unknown names.
+    """
     made, refused = [], []
     try:
         dimensions = [] if example.sized else dimensions_of(reference.given, reference.accepts)
@@ -216,6 +239,7 @@ def _made(
     for number, family in enumerate(every):
         if family.name.startswith(without) and without:
             continue
+        at(f"the reference, {family.name}")
         if why := _unfit(reference, family, number, gradients):
             refused.append(_not_run(family, why))
         else:
