@@ -29,7 +29,7 @@ MOST = {"gpu": 27, "runner": 30, "judge": 26, "classroom": 0, "words": 13}  # na
 BEHIND = {  # modules that stand behind one, as far as the faces of other products
     "judge.case_verdict": 20,
     "judge.verdicts.make": 50,
-    "judge.side_by_side.comparison": 64,
+    "judge.side_by_side.comparison": 65,
     "runner.sandbox.proof": 13,
     "gpu.sanitize.sanitizer": 15,
     "classroom.nbgrader.grade_cells": 15,
