@@ -122,7 +122,7 @@ def test_moodle_reads_its_table(course, item):
     assert grades == {(student, "tiny"): score for student, score in scores.items()}
 
 
-def test_moodle_gives_nobody_the_grades_of_a_student_whose_number_is_missing(course):
+def test_moodle_gives_nobody_grades_where_a_number_is_missing(course):
     """Where the cell that identifies a user is empty, Moodle goes on with the user of the line before."""
     table(course, Wide)
     with pytest.raises(lms.Refused, match="no user -"):

@@ -98,7 +98,7 @@ def test_a_full_disk_ends_a_run_in_a_sentence_and_costs_nothing(made_course, cal
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("step", STEPS)
-def test_a_gradebook_whose_disk_fills_ends_a_run_in_a_sentence_and_costs_nothing(calm, tmp_path, step):
+def test_a_gradebook_whose_disk_fills_ends_a_run_in_a_sentence(calm, tmp_path, step):
     if not full_disk.can_mount(tmp_path):
         pytest.skip(full_disk.NOT_HERE)
     course = copied(calm, tmp_path)
@@ -144,7 +144,7 @@ def test_sqlites_full_disk_is_told_apart_from_its_other_failures(courses):
         connection.execute(text("INSERT INTO student VALUES (:id)"), {"id": "a" * 100_000})
 
 
-def test_a_file_that_finds_no_space_ends_the_run_and_another_error_does_not(tmp_path):
+def test_a_file_that_finds_no_space_ends_the_run(tmp_path):
     def write(code: int) -> None:
         with disk.writing(tmp_path):
             raise OSError(code, os.strerror(code))

@@ -146,7 +146,7 @@ def test_an_answer_behind_a_cell_that_does_not_end_is_asked_for_without_it(cours
     assert [(job.name, len(job.answer.cells)) for job in cluster.asked] == [(WITNESS, 2), (TORCH, 4), (TORCH, 3)]
 
 
-def test_a_cell_that_does_not_end_is_run_for_one_answer_and_its_notebook_is_ready_once(course, graded, capsys):
+def test_a_cell_without_end_is_run_for_one_answer(course, graded, capsys):
     def found(job):  # all answers after it are asked for at once
         loops = any("while True" in cell.source for cell in job.answer.cells)
         stop = {"cell": job.answer.cells[1].name, "reason": "It does not end."} if loops else None

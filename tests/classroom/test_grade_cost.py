@@ -95,7 +95,7 @@ def test_workers_begin_to_start_while_the_notebooks_are_read(course):
 
 
 @pytest.mark.exhaustive
-def test_workers_are_forked_from_a_process_that_has_imported_all_that_a_check_takes():
+def test_workers_are_forked_from_a_process_that_has_all_imports():
     assert printed(FORKED) == "True [] True"
 
 

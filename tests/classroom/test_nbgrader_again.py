@@ -135,7 +135,7 @@ def test_points_by_hand_stay_with_what_they_were_given_for(course):
     assert kim.waiting() == set()
 
 
-def test_an_automatic_score_that_changed_is_looked_at_where_a_person_gave_another(course):
+def test_a_changed_score_is_looked_at_where_a_person_gave_another(course):
     assert Marked(course, "lee").graded_again(**{TORCH: 4}) == [f"lee, tiny: {TORCH} (automatic 3.4, yours 1)"]
 
 

@@ -141,7 +141,7 @@ def test_other_answers_beside_the_graded_ones_are_named(lines):
     ("student", "to"),
     [("wrong_folder", "wrong_folder"), ("swapped", "swapped"), ("no_folder", "no_folder"), ("nested", "nested")],
 )
-def test_a_notebook_in_a_wrong_folder_is_listed_with_the_command_that_moves_it(lines, student, to):
+def test_a_notebook_in_a_wrong_folder_is_listed_with_its_cure(lines, student, to):
     assert about(lines, student).endswith(f"submitted/{to}/tiny/tiny.ipynb")
     assert " mv -n " in about(lines, student)
 

@@ -90,7 +90,7 @@ def test_a_new_case_grades_again_what_did_not_change(course, checked):
 
 
 @pytest.mark.exhaustive
-def test_a_notebook_graded_by_a_grader_that_kept_no_standard_is_graded_again(course):
+def test_a_notebook_whose_grader_kept_no_standard_is_graded_again(course):
     grade(course, "a", right_answers(course))
     path = course / "autograded" / "a" / "tiny" / "tiny.ipynb"
     notebook = json.loads(path.read_text())

@@ -130,7 +130,7 @@ def submitted_beside(reader, tmp_path, released, submitted):
 
 
 @pytest.mark.parametrize("kind", [nbformat.v4.new_markdown_cell, nbformat.v4.new_code_cell])
-def test_a_text_in_a_cell_of_ones_own_below_the_question_waits_for_a_person(reader, tmp_path, kind):
+def test_a_text_in_an_own_cell_below_the_question_waits(reader, tmp_path, kind):
     """Untouched, the question itself would be a final 0. A cell that JupyterLab adds is one of code."""
     asked = nbformat.v4.new_notebook(cells=[cells.question("Say why.", "epsilon", 3), cells.prose("Next.", "next")])
     released, submitted = copy.deepcopy(asked), copy.deepcopy(asked)

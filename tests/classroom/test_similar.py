@@ -96,7 +96,7 @@ def test_who_is_near_the_published_answer_is_in_its_group_alone():
     assert found(a=copied, b=OTHER, c=MINE) == [[("", 100), ("a b", 100)]]
 
 
-def test_the_one_who_pasted_the_published_answers_is_on_top_however_many_others_are_alike():
+def test_who_pasted_the_published_answers_is_on_top():
     """Pairs of a class that has one program were a hundred before the one with the published answers."""
     forward = "silu_forward-torch"
     class_of = {f"copy-{number:02}": MINE for number in range(24)}

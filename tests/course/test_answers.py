@@ -105,7 +105,7 @@ def steps() -> dict[tuple[str, str], str]:
     return {piece.key: piece.step for piece in pieces if isinstance(piece, chapter.Exercise)}
 
 
-def test_the_second_hint_is_on_the_ladder_and_a_hint_that_the_report_gives_is_not():
+def test_the_second_hint_is_on_the_ladder():
     built = {path.stem: path.read_text(encoding="utf-8") for path in learner.sources(build.ROOT)}
     text = "\n".join(cell["source"] for page in built.values() for cell in nbformat.reads(page, as_version=4).cells)
     for (folder, name), step in steps().items():

@@ -65,7 +65,7 @@ def test_there_is_a_page_for_each_chapter_with_what_it_printed(book):
         assert "progress.chapter" not in page
 
 
-def test_a_chapter_can_be_downloaded_as_a_notebook_that_installs_the_course(book):
+def test_a_chapter_is_downloaded_as_a_notebook_that_installs(book):
     for source in learner.sources(build.ROOT):
         (file,) = book.glob(f"_downloads/*/{source.name}")
         notebook = nbformat.read(file, as_version=4)

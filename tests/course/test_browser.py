@@ -245,7 +245,7 @@ def test_a_chapter_from_top_to_bottom_wrong_at_first_then_right(page, address, d
     seen(page, code(page, "def silu_forward(x)"), f"reset-{scheme}")
 
 
-def test_a_report_is_as_legible_on_a_page_that_has_none_of_jupyterlabs_colours(page, scheme):
+def test_a_report_is_legible_without_jupyterlabs_colours(page, scheme):
     """As in another editor. A share of a share of the text's colour would be hard to read."""
     report = check("silu_backward", wild.silu_backward_divide_back, backend="torch")._repr_html_()
     ink = {"light": "black", "dark": "white"}[scheme]
@@ -259,7 +259,7 @@ def test_a_report_is_as_legible_on_a_page_that_has_none_of_jupyterlabs_colours(p
 OURS = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-RenderedHTMLCommon"  # text and reports, not JupyterLab's own controls
 
 
-def test_axe_finds_nothing_serious_on_the_start_page_and_in_a_chapters_reports(page, address, scheme):
+def test_axe_finds_nothing_serious_in_start_page_and_reports(page, address, scheme):
     axe.script()
     opened(page, address, "Graded Kernels")
     run(code(page, "from graded_kernels.autograder import check"))

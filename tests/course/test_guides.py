@@ -29,7 +29,7 @@ def test_a_guide_is_in_the_graded_notebook_and_not_in_the_feedback(made_course, 
 
 
 @pytest.mark.exhaustive
-def test_without_the_line_that_takes_it_out_of_the_feedback_there_is_no_guide(made_course, tmp_path):
+def test_without_the_line_that_takes_it_out_there_is_no_guide(made_course, tmp_path):
     """As in a configuration that is older than guides."""
     course = copied(made_course, tmp_path)
     place(course, "a").write_text(json.dumps(right_answers(course)))

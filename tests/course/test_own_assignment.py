@@ -197,7 +197,7 @@ def test_a_record_that_was_mended_is_graded_by(released):
     assert scores(released, "ann", NAME)[OWN] == 4
 
 
-def test_what_would_change_a_graded_gradebook_is_refused_and_the_released_notebook_stays(released):
+def test_what_would_change_a_graded_gradebook_is_refused(released):
     hand_in(released, "ann")
     grade(released)
     before = (released / "release" / NAME / f"{NAME}.ipynb").read_bytes()

@@ -162,7 +162,7 @@ def test_a_bug_without_its_case_is_found_where_it_is_written(root):
     assert problem.startswith(at(RECORDS, 'seen_by="every bfloat16 value"') + "record silu_backward: the bug of candle")
 
 
-def test_a_mistake_without_words_of_its_own_in_the_text_is_found_at_the_name(root):
+def test_a_mistake_without_a_place_is_found_at_the_name(root):
     problems = found(root, silu_backward={"cases": ()}, silu_forward={"about": ("nothing",)})
     assert problems == [
         at(RECORDS, 'name="silu_forward"')

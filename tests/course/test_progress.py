@@ -103,7 +103,7 @@ def test_a_report_of_this_kernel_is_newer_than_the_file(folder, reports):
     assert step(silu(folder, [reports["right"].to_dict()])).state == "passed"
 
 
-def test_of_this_kernel_the_check_cells_of_chapters_count_and_no_other_check(folder, reports, monkeypatch):
+def test_of_this_kernel_the_chapters_check_cells_alone_count(folder, reports, monkeypatch):
     """The start page checks a bug that shipped, and a learner may check anything."""
     shell = InteractiveShell.instance()
     monkeypatch.chdir(folder)

@@ -105,7 +105,7 @@ def test_the_compiler_of_an_isolated_answer_starts_with_its_first_launch(empty_c
     assert started[:2] == [False, True]
 
 
-def test_a_process_that_was_forked_neither_has_nor_ends_the_compiler_of_the_other():
+def test_a_forked_process_does_not_have_the_others_compiler():
     ours = shared_compiler()
     ours._ready()
     child = os.fork()

@@ -113,7 +113,7 @@ def test_the_code_is_the_same_as_with_the_whole_library(tmp_path):
     }
 
 
-def test_the_libraries_are_read_for_a_kernel_that_may_call_them_and_for_no_other(monkeypatch):
+def test_the_libraries_are_read_for_a_kernel_that_may_call_them(monkeypatch):
     asked = []
 
     def run(worker, files, task, limits, budgets):

@@ -110,7 +110,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 )
 
 
-def test_one_limit_holds_for_all_that_an_answer_launches_and_for_all_targets():
+def test_one_limit_holds_for_all_launches_and_targets():
     """Tiles of 512 x 512 take half a minute for one GPU. The limit is that of the report, and not of a kernel or of a
     GPU; what the control takes, which shows that the compiler works, is beyond it.
     """

@@ -87,7 +87,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     assert "shares" not in row
 
 
-def test_of_the_launches_of_a_kernel_the_largest_counts_and_of_two_as_large_the_aligned():
+def test_of_a_kernels_launches_the_largest_counts():
     asked = []
 
     def run_jobs(modules, jobs, **more):

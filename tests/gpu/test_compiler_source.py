@@ -175,7 +175,7 @@ def test_helpers_of_other_modules_and_reexported_triton(monkeypatch):
     assert "doubled is imported from common: paste the function" in row["message"]
 
 
-def test_a_helper_of_another_module_that_names_triton_only_where_a_parameter_is_declared(monkeypatch):
+def test_a_helper_that_names_triton_in_a_parameter_alone(monkeypatch):
     helper = "@triton.jit\ndef scaled(v, TWICE: tl.constexpr):\n    if TWICE:\n        v = v * 2.0\n    return v\n"
     monkeypatch.setitem(sys.modules, "common", load(HEADER + helper))
     source = HEADER + "from common import scaled\n" + BODY.format("y = scaled(x, True)")

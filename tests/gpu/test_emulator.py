@@ -151,7 +151,7 @@ def tuned_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, offsets < n), offsets < n)
 
 
-def test_an_autotuner_takes_each_configuration_for_some_sizes_and_one_for_each():
+def test_an_autotuner_takes_each_configuration_for_some_sizes():
     def blocks(sizes, shuffle=None):
         TRIED.clear()
         for size in sizes:
@@ -217,7 +217,7 @@ def _looser(kernel) -> set[str]:
     return set(emulator.looser)
 
 
-def test_a_product_of_the_programs_number_in_32_bits_is_noted_where_it_is_an_offset():
+def test_an_offset_of_32_bits_from_the_programs_number_is_noted():
     @triton.jit
     def named(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
         program = tl.program_id(0)
@@ -243,7 +243,7 @@ def test_a_product_of_the_programs_number_in_32_bits_is_noted_where_it_is_an_off
     assert (_looser(named), _looser(moved), _looser(wide)) == ({"offsets"}, {"offsets"}, set())
 
 
-def test_python_operators_between_blocks_are_noted_and_those_between_scalars_are_not():
+def test_python_operators_between_blocks_are_noted():
     @triton.jit
     def blocks(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
         cols = tl.arange(0, BLOCK)

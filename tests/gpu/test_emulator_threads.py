@@ -41,7 +41,7 @@ def largest_kernel(x_ptr, most_ptr, SCOPE: tl.constexpr):
 
 @pytest.mark.parametrize("values", [(9, 5), (5, 9)])
 @pytest.mark.parametrize(("scope", "kinds"), [("cta", ["store-conflict"]), ("gpu", [])])
-def test_an_atomic_that_changes_nothing_in_this_order_may_lose_the_others_value(values, scope, kinds):
+def test_an_atomic_that_changes_nothing_here_may_lose_a_value(values, scope, kinds):
     most = torch.zeros(1, dtype=torch.int32)
     with Emulator() as emulator:
         largest_kernel[(2,)](torch.tensor(values, dtype=torch.int32), most, SCOPE=scope)

@@ -163,7 +163,7 @@ def test_a_test_goes_on_behind_a_known_access_out_of_bounds(run):
     result.stdout.fnmatch_lines(["E * ZeroDivisionError*", "* bytes moved: nothing new, 2 known"])
 
 
-def test_a_test_goes_on_behind_an_access_out_of_bounds_that_its_mark_allows(run):
+def test_a_test_goes_on_behind_an_access_that_its_mark_allows(run):
     test = f'@mark.allow_kernel_finding("out-of-bounds")\n{OUTSIDE}; 1 / 0\n{OUTSIDE.replace("outside", "next")}'
     result = run(test, "--sanitize-kernels")
     result.assert_outcomes(failed=2)
@@ -201,7 +201,7 @@ def test_kernels_of_a_revision_are_not_judged(run, pytester):
     result.stdout.fnmatch_lines(["No kernel has changed since HEAD: not judged; 1 finding there left out."])
 
 
-def test_a_kernel_that_cannot_be_judged_fails_or_is_skipped_where_that_is_allowed(run):
+def test_a_kernel_that_cannot_be_judged_fails_or_is_skipped(run):
     test = "def test_it():\n    x = torch.ones(1, dtype=torch.int32, device='cuda')\n    assembled[(1,)](x, x)\n"
     result = run(test, "--sanitize-kernels")
     result.assert_outcomes(failed=1)

@@ -408,7 +408,7 @@ def test_a_configuration_that_does_not_compile_is_passed_over():
     assert "too large" in found["assertion"]["message"]
 
 
-def test_an_assertion_is_a_finding_and_an_unknown_instruction_is_not_judged():
+def test_an_assertion_is_a_finding_an_unknown_instruction_is_not():
     found, _ = found_in(lambda: asserting[(1,)](-torch.ones(1), torch.zeros(1)))
     assert found["assertion"]["level"] == "fault"
     found, _ = found_in(lambda: assembled[(1,)](torch.ones(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)))

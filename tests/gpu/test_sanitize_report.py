@@ -118,7 +118,7 @@ def test_a_program_of_cpu_tensors_is_told_of_the_option(shim, advised):
     assert ("--no-cuda-shim" in run_report.text(run, command.FAILED, False, False)) == advised
 
 
-def test_names_with_control_characters_are_spelled_out_and_sarif_has_their_bytes():
+def test_names_with_control_characters_are_spelled_out():
     odd = FINDING | {"file": os.path.abspath("red\x1b[31m\udce9.py"), "source": "x = 1 \x1b[2J", "message": "\x07"}
     shown = run_report.text(run_report.Run("p\x1b.py", [odd], launches=1), 1, False, False) + run_report.three_lines(
         odd

@@ -92,7 +92,7 @@ def test_a_package_that_cannot_be_fetched_keeps_what_was_found(module, monkeypat
     assert json.loads((tmp_path / "audit.json").read_text()) == {"attorch 67c2772baf33": [row]}
 
 
-def test_a_suite_and_a_reproduction_that_cannot_be_fetched_keep_what_was_found(module, monkeypatch, tmp_path):
+def test_what_cannot_be_fetched_keeps_what_was_found(module, monkeypatch, tmp_path):
     suites, reproduce = module("audit/suites.py"), module("audit/reproduce.py")
     known = suites.suites()
     (key, *_) = [f"{name}/{file['path']}" for name, suite in known.items() for file in suite["files"]]
@@ -217,7 +217,7 @@ def test_a_program_has_its_findings_or_how_it_ended(module):
     assert "- p, long.py: (3.9.0) not read: status 130" in text
 
 
-def test_a_file_over_its_processor_time_is_interrupted_and_tells_what_had_ended(module, tmp_path):
+def test_a_file_over_its_time_tells_what_had_ended(module, tmp_path):
     (tmp_path / "unpacked").mkdir()
     test = "def test_quick(): pass\n\ndef test_endless():\n    while True: pass\n"
     (tmp_path / "unpacked" / "test_x.py").write_text(test)

@@ -19,7 +19,7 @@ def kind_of(name):
     return accuracy.kind(record, arguments(record.cases[0], 0, 0))
 
 
-def test_a_case_without_floating_point_numbers_belongs_to_the_dtype_of_its_result():
+def test_a_case_without_floats_belongs_to_the_dtype_of_its_result():
     assert kind_of("accumulation_weights") == kind_of("bias_correction") == "float32"
     assert kind_of("product_cost") == ""
 

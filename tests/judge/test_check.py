@@ -187,7 +187,7 @@ def test_cells_in_another_order_get_a_sentence():
     assert "this may be the PyTorch answer" in crossed.summary
 
 
-def test_the_first_hint_is_about_the_formula_and_not_told_of_an_answer_that_gives_no_result():
+def test_the_first_hint_is_not_told_where_there_is_no_result():
     assert verdict(lambda x: right(x) + 0.1 * x.sin().square())[1].hint
     report, first = verdict(lambda x: x.no_such_thing)
     assert "no_such_thing" in first.message
@@ -207,7 +207,7 @@ def test_the_failing_value_is_told():
     json.dumps(report.to_dict(), allow_nan=False)
 
 
-def test_what_the_emulator_cannot_show_is_noted_for_the_operations_a_triton_answer_used():
+def test_what_the_emulator_cannot_show_is_noted():
     from graded_kernels.autograder.gpu.emulator import CANNOT_SHOW
     from graded_kernels.kernels.silu import silu_forward
 
@@ -242,7 +242,7 @@ def test_of_cases_that_pass_only_the_first_has_a_curve_to_draw():
     assert sum(passed) == 1
 
 
-def test_pytorch_computes_in_one_thread_meanwhile_and_in_as_many_as_before_afterwards():
+def test_pytorch_computes_in_one_thread_meanwhile():
     before, seen = torch.get_num_threads(), set()
 
     def counting(x):
@@ -259,7 +259,7 @@ def test_pytorch_computes_in_one_thread_meanwhile_and_in_as_many_as_before_after
 
 
 @pytest.mark.exhaustive
-def test_a_check_imports_no_compiler_of_pytorchs_and_hides_from_one_that_is_there():
+def test_a_check_imports_no_compiler_of_pytorchs():
     code = """if True:
         import sys
         import torch

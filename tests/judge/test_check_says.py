@@ -15,7 +15,7 @@ def copy_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=mask, other=0.0), mask=mask)
 
 
-def test_a_kernel_that_stores_into_an_input_is_asked_about_the_order_of_its_arguments():
+def test_a_store_into_an_input_asks_about_the_order_of_arguments():
     def mixed_up(x):
         x = x.contiguous()
         y = torch.empty_like(x)

@@ -263,7 +263,7 @@ SILENCED = """
 @pytest.mark.parametrize(
     "silenced", ["", SILENCED.strip()], ids=["a race", "with the emulator of its process silenced"]
 )
-def test_what_the_emulator_finds_comes_from_a_process_without_the_candidate(worker, silenced):
+def test_what_the_emulator_finds_comes_from_another_process(worker, silenced):
     text = SCAN.replace("SILENCED", silenced or "pass")
     report = isolated(worker, Code(text, "f"), lambda x: x.sum(1).cumsum(0))
     assert not report.passed, str(report)

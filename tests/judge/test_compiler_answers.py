@@ -75,7 +75,7 @@ def test_a_launch_with_too_many_threads_is_refused_where_it_begins():
 
 
 @pytest.mark.exhaustive
-def test_an_option_of_one_kind_of_gpu_is_not_portable_where_the_others_are_asked_for():
+def test_an_option_of_one_kind_of_gpu_is_not_portable():
     limited = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, maxnreg=64")
     assert check_answer(limited, Settings("triton")).passed
     report = check_answer(limited, Settings("triton", targets="all"))

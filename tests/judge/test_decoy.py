@@ -89,7 +89,7 @@ def test_chance_decides_no_point_of_a_wrong_answer(function, name, times, worker
     assert len({(report.score, *(case.status for case in report.cases)) for report in found}) == 1
 
 
-def test_a_case_of_another_layout_every_time_has_decoys_that_are_not_judged():
+def test_a_case_of_changing_layout_has_decoys_that_are_not_judged():
     def inputs(generator):
         return (torch.zeros(int(torch.randint(5, 1000, (), generator=generator))),)
 

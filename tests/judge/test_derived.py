@@ -286,7 +286,7 @@ def test_a_formula_that_computes_in_fewer_bits_is_refused_in_one_sentence(formul
     validate(Exercise("f", "", formula, (Output("y"),), (plain,), "", derived(formula, casts=True)))
 
 
-def test_a_formula_may_round_what_it_returns_and_compute_constants_in_float32():
+def test_a_formula_may_round_its_result_and_have_float32_constants():
     x = torch.linspace(1.0, 2.0, 50)
     assert of(lambda x: (x * (torch.arange(50.0) / 7)).float().double(), x).any()
 

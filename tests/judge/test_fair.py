@@ -33,7 +33,7 @@ def test_a_gradient_of_stride_0_is_compared():
     assert case_named(report, "no rows").status == "pass", str(report)
 
 
-def test_an_advantage_may_be_computed_group_by_group_in_the_dtype_of_the_rewards():
+def test_an_advantage_may_be_computed_group_by_group():
     """Which are float32, and of which a group has at least one."""
 
     def group_advantage(rewards, eps=1e-6):

@@ -43,7 +43,7 @@ def test_words_and_numbers_stand_where_the_signature_has_them():
     assert not check(record, lambda how, x, bound, y: bounded("max", x, bound, y), backend="torch").passed
 
 
-def test_the_numbers_of_a_family_come_after_its_tensors_where_a_case_sets_them():
+def test_the_numbers_of_a_family_come_after_its_tensors():
     def weighted(x, weight, eps=1e-6):
         return (x + eps) * weight
 

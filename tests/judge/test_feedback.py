@@ -68,7 +68,7 @@ def test_a_terminal_shows_where_a_check_is_and_the_line_goes():
     assert stream.getvalue().endswith("\r\033[K")
 
 
-def test_how_long_the_rest_takes_is_said_once_something_is_made_and_while_something_is_left():
+def test_how_long_the_rest_takes_is_said_while_something_is_left():
     pace = Pace()
     assert pace.text(2, 5) == "[2/5]"  # these were there already
     pace.begun, pace.made = pace.begun - 60, 2

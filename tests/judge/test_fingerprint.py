@@ -89,7 +89,7 @@ def test_a_small_error_is_shared_within_4_ulp_and_a_quarter_of_it(bug, ulp, name
     "shares, named",
     [([10], True), ([9], False), ([9, 10], False), ([10, 8], True), ([10] * 6 + [5], True), ([10] * 6 + [4], False)],
 )
-def test_a_bug_explains_nine_tenths_of_the_wrong_elements_and_half_of_those_of_each_call(shares, named):
+def test_a_bug_explains_nine_tenths_and_half_of_each_call(shares, named):
     assert is_named(2.0, *([(2.0, share), (5.0, 10 - share)] for share in shares)) is named
 
 
@@ -109,7 +109,7 @@ def test_beside_gross_errors_what_may_be_rounding_does_not_hide_the_bug(value, h
     assert is_named(NAN, [(NAN, 5), (value, 5)], **how) is named
 
 
-def test_a_result_that_is_right_but_should_be_an_error_says_nothing_of_a_bug():
+def test_a_result_that_should_be_an_error_says_nothing_of_a_bug():
     bug, ones = 1 + 12 * ULP, 2.0 ** torch.arange(10)
     results = iter([bug * ones, ones])
     record = replace(
@@ -192,7 +192,7 @@ def test_what_resembles_a_bug_and_is_another_is_not_named(exercise, seed):
 
 
 @pytest.mark.parametrize(("times", "digits", "named"), [(1, 0, False), (4, 0, True), (1, 12, False), (2, 0, True)])
-def test_a_bug_is_named_by_four_numbers_or_as_many_digits_as_chance_does_not_give(times, digits, named):
+def test_a_bug_is_named_by_four_numbers_or_enough_digits(times, digits, named):
     """One number shares 24 digits at most; here it shares so many but the last few."""
     off = 2.0 + torch.arange(times)
     expected = torch.ones(times)

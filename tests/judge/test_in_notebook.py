@@ -90,7 +90,7 @@ def test_a_check_takes_the_helpers_of_its_own_cell(notebook):
     assert ": passed" in checked(notebook, "torch")
 
 
-def test_an_answers_cell_that_stops_is_named_and_no_earlier_function_is_checked(notebook):
+def test_an_answers_cell_that_stops_is_named(notebook):
     notebook.run(RIGHT, cell="silu_forward-torch")
     notebook.run(RIGHT.replace("x.float()", "x.float("), cell="silu_forward-torch")
     assert "stopped with SyntaxError in line 2" in checked(notebook)
@@ -140,7 +140,7 @@ def test_a_check_does_not_repeat_what_the_answers_cell_prints(notebook):
     assert "once" not in checked(notebook)
 
 
-def test_without_ids_of_cells_the_function_that_was_defined_last_is_checked(notebook):
+def test_without_ids_the_function_defined_last_is_checked(notebook):
     notebook.run(RIGHT)
     notebook.run(SILU_KERNEL)
     assert "is not the PyTorch answer" in " ".join(notebook.outcome(CHECK).split())

@@ -44,7 +44,7 @@ def x_of(values, seed=0):
     return drawn(case("one", "", x=values), lambda x: (x, x), seed)[0]
 
 
-def test_arguments_are_drawn_as_written_and_handed_over_as_the_signature_has_them():
+def test_arguments_are_drawn_as_written_and_handed_over_in_order():
     generator = torch.Generator().manual_seed(3)
     first, second = torch.randn(4, generator=generator), torch.rand(2, generator=generator)
     x, y = drawn(case("one", "", y=draw.normal(4), x=draw.uniform(2)), seed=3)

@@ -134,9 +134,7 @@ RIGHT, MOST, EVERY = (1.0, 1.0, 1.0, 1.0), (7.0, 7.0, 7.0, 1.0), 16
     ids=["right", "most", "not in all", "half", "off", "within 4 times the tolerance", "fails", "no valid input"],
 )
 @pytest.mark.parametrize("late", [False, True])
-def test_most_is_wrong_on_every_decoy_where_a_result_does_not_follow_from_the_inputs(
-    at_first, then, draws, valid, status, late
-):
+def test_most_is_wrong_on_decoys_where_a_result_ignores_inputs(at_first, then, draws, valid, status, late):
     """The tolerance is one ulp. draws: decoys on which the answer is wrong, before it is right. late: whether the
     first is met by the second call.
     """

@@ -88,3 +88,10 @@ def test_a_stale_name_is_seen():
         "nowhere",
         "course/nowhere.md",
     }
+
+
+def test_the_name_of_a_test_is_at_most_70_characters_long():
+    found = [
+        name for one in (ROOT / "tests").rglob("test_*.py") for name in names(ast.walk(ast.parse(one.read_text())))
+    ]
+    assert found and [name for name in found if name.startswith("test_") and len(name) > 70] == []

@@ -174,7 +174,7 @@ def test_a_stub_is_one_in_other_words(reworded):
     assert terminal.render(report, color=False).splitlines()[-1].startswith("There is nothing to check")
 
 
-def test_an_output_that_is_wrong_and_one_that_is_a_few_ulp_off_have_one_cause():
+def test_a_wrong_output_and_one_a_few_ulp_off_have_one_cause():
     """In half precision a mistake is the one or the other, as the random numbers are."""
 
     def result(name, how, output="y"):
@@ -315,7 +315,7 @@ def test_gross_errors_in_more_than_a_third_of_plain_cases_leave_half():
     assert score(*more, case("fourth", "plain", "numbers", near=0.0)) == 50
 
 
-def test_one_right_function_of_two_that_a_word_tells_apart_leaves_two_fifths_of_the_rest():
+def test_one_right_function_of_two_leaves_two_fifths_of_the_rest():
     failing = [case(one["name"], one["aim"], "numbers", near=0.0, word="none") for one in (FIRST, POINT)]
     other = case("other word", "plain", word="tanh")
     assert score(*failing, other) == 40

@@ -159,7 +159,7 @@ def test_rows_that_are_off_by_little_more_than_rounding_have_no_relation():
     assert re.fullmatch(COUNTED, told), told
 
 
-def test_a_relation_stands_in_place_of_the_hint_where_to_begin_and_of_no_other():
+def test_a_relation_stands_in_place_of_the_first_hint_alone():
     assert not judged("silu_forward", lambda x, y: 2 * y).result.hint
     assert judged("silu_forward", lambda x, y: 2 * y, "large values").result.hint
 
@@ -201,7 +201,7 @@ def wrong_values():
 
 
 @pytest.mark.exhaustive
-def test_a_third_of_the_wrong_results_of_mutants_are_related_to_the_right_ones():
+def test_a_third_of_wrong_results_are_related_to_right_ones():
     results = dict(wrong_values())
     told = {name for name, result in results.items() if result.message.count(". ")}
     assert len(results) > 60

@@ -222,7 +222,7 @@ def test_a_cause_is_told_once_with_all_the_cases_behind_it():
     assert len(page.to_dict()["cases"]) == 20, "nothing is lost"
 
 
-def test_what_is_wrong_comes_before_what_is_not_portable_and_that_before_what_is_slow():
+def test_wrong_comes_before_not_portable_and_that_before_slow():
     slow = case("memory traffic", "fail", message="It moves 2 times the bytes.", kind=Quality.EFFICIENT)
     lanes = [
         case(f"lanes {i}", "fail", message=f"`k` loads row {i}.", code="lanes", place="x_ptr", kind=Quality.PORTABLE)
@@ -368,7 +368,7 @@ def test_every_convention_is_told_in_words(convention):
     assert re.fullmatch(r"a choice: what .{15,}\. This takes PyTorch's own answer for right as well\.", said)
 
 
-def test_an_answer_that_is_refused_in_a_later_case_is_told_first_what_was_wrong_before():
+def test_a_refusal_in_a_later_case_comes_after_what_was_wrong():
     race = case("ordinary values", "fail", message="Two programs store to one element.")
     refused = case("float16", "fail", message="You called to, which a kernel should do.", kind=None)
     assert [cause.cases[0].name for cause in report(race, refused).causes] == ["ordinary values", "float16"]

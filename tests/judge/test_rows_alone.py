@@ -30,7 +30,7 @@ def failing(report):
     return {case.name: case for case in report.cases if case.status == "fail"}
 
 
-def test_a_block_that_follows_the_rows_costs_the_point_and_is_told_with_its_line():
+def test_a_block_that_follows_the_rows_costs_the_point():
     report = check_answer(answer("row_dot", "triton", *FOLLOWS), Settings("triton", compiler=False))
     (found,) = failing(report).values()
     assert (found.name, found.code, found.place) == (ALONE, "neighbours", "c")

@@ -36,7 +36,7 @@ def test_a_cell_that_fails_does_not_take_the_answer_with_it():
     assert check_answer(Answer("silu_forward", cells), Settings("torch")).passed
 
 
-def test_an_earlier_answer_that_is_refused_is_not_run_and_does_not_take_this_one_with_it():
+def test_an_earlier_answer_that_is_refused_is_not_run():
     refused = Cell("torch", "from graded_kernels.solutions.silu import silu_forward\nhelper = silu_forward\n")
     assert check_answer(Answer("silu_forward", (refused, Cell("mine", SOURCE))), Settings("torch")).passed
     needs = Answer("silu_forward", (refused, Cell("mine", "silu_forward = helper\n")))

@@ -26,7 +26,7 @@ def jobs_of(*sources: str) -> tuple[list[dict], list[dict]]:
 
 
 @pytest.mark.parametrize(("cores", "children"), [(None, 1), (1, 1), (3, 3), (64, 4)])
-def test_a_notebook_has_as_many_as_there_are_cores_and_a_graders_worker_has_one(cores, children, monkeypatch):
+def test_a_notebook_has_one_a_core_and_a_graders_worker_has_one(cores, children, monkeypatch):
     monkeypatch.setattr(sandbox_compiler, "_shared", {})
     monkeypatch.setattr(sandbox_compiler.atexit, "register", lambda *given: None)  # it is never started
     monkeypatch.setattr(os, "cpu_count", lambda: cores)

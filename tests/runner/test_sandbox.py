@@ -221,7 +221,7 @@ def test_the_next_answer_finds_nothing_of_the_last_one(worker):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("use", ["torch.exp(x)", "torch.compile(torch.exp)(x)"])
-def test_pytorchs_compiler_is_imported_for_answers_that_may_reach_it_and_never_in_their_own_time(use):
+def test_pytorchs_compiler_is_not_imported_in_an_answers_time(use):
     source = "import sys\nimport torch\nTHERE = 'torch._dyn' + 'amo' in sys.modules\n\n\n"
     source += f"def silu_forward(x):\n    {use}\n    raise RuntimeError(f'{{THERE}}, loaded')\n"
     with Worker() as own, isolated(source, own) as runner:
@@ -258,7 +258,7 @@ def test_an_operator_that_a_late_import_registers_is_closed(name, worker):
     assert "is not among the operators" in reason or "_dispatch_library" in reason
 
 
-def test_what_pytorch_imports_for_a_gradient_is_there_before_the_answers_process_is(worker):
+def test_what_pytorch_imports_for_a_gradient_is_there_before(worker):
     """Else each process of an answer whose gradient is asked for imports sympy, half a second long."""
     source = "import sys\nimport torch\n\nprint('sympy' in sys.modules)\n"
     source += "def silu_function(x):\n    return torch.tanh(x)\n"

@@ -79,7 +79,7 @@ def test_a_number_of_an_input_is_read_without_a_kernel(launches, calls):
     assert (len(calls), launches) == (1, [])
 
 
-def test_where_an_operator_came_before_the_kernel_ran_all_is_recorded_again(launches, calls):
+def test_where_an_operator_came_first_all_is_recorded_again(launches, calls):
     def answer(x):
         copy = added(x, 1).clone()
         return added(x, 2 if copy[0].item() == 1 else 9)
