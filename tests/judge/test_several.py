@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
+from graded_kernels.autograder.judge.commands import several
 from graded_kernels.solutions import silu
 
 WRONG = "def silu_forward(x):\n    return x * 0\n"
@@ -32,6 +33,20 @@ def test_every_file_has_a_line_and_a_row(files, called):
     assert rows[1][:3] == [files[0], "passed", "yes"]
     assert rows[2][:4] == [files[1], "not", "passed", "no"]
     assert lines[-1] == "1 of 3 files passed."
+
+
+def test_a_check_that_crashes_does_not_stop_the_others(files, called, monkeypatch):
+    def report_on(wanted, limits, worker):
+        if WRONG.strip() in wanted.answer.text:
+            raise ZeroDivisionError("planted")
+        return checked(wanted, limits, worker)
+
+    checked = several.report_on
+    monkeypatch.setattr(several, "report_on", report_on)
+    done = called("check", "silu_forward", files[1], files[0], "--in-process", "--backend", "torch")
+    first, second = done.stdout.splitlines()[:2]
+    assert first == f"not checked  {files[1]}: the check stopped with ZeroDivisionError: planted"
+    assert (second, done.returncode) == (f"passed       {files[0]}", 2)
 
 
 @pytest.mark.parametrize("which, status", [((0, 0), 0), ((0, 2), 2), ((2, 1), 1)])

@@ -82,7 +82,12 @@ def _checked(file: Path, record: "Exercise | Witness", options: argparse.Namespa
         wanted = wanted_of(file, record, options)
     except UsageError as problem:
         return Checked(file, None, str(problem))
-    return Checked(file, report_on(wanted, limits_of(options), worker))
+    try:
+        return Checked(file, report_on(wanted, limits_of(options), worker))
+    except UsageError:  # no other file could be isolated either
+        raise
+    except Exception as error:
+        return Checked(file, None, f"the check stopped with {type(error).__name__}: {error}")
 
 
 def data(exercise: str, found: list[Checked]) -> dict[str, Any]:
