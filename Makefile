@@ -52,7 +52,7 @@ $(PRODUCTS:%=test-%): test-%: .venv/.ready  # tests of one product
 test-all: .venv/.ready  ## what `make test` leaves out: every answer through every path, every attack
 	@$(PYTEST) -m exhaustive $(PYTEST_ARGS)
 
-test-release: .venv/.ready  ## before a release: every attack on every rung of isolation, random kernels by the thousand
+test-release: .venv/.ready  ## before a release: every attack at every level of isolation, random kernels by the thousand
 	@$(PYTEST) -m release $(PYTEST_ARGS)
 
 types: .venv/.ready  ## mypy, a minute or two the first time: not within `make test`, whose tests need both cores
@@ -90,7 +90,7 @@ doctor: .venv/.ready ## what this machine can run
 	@python -P autograder/runner/doctor/doctor.py
 
 # ATTACKS_ARGS=--user: as an unprivileged user, too
-attacks: .venv/.ready ## files and notebooks that cheat, on every rung of isolation this machine has
+attacks: .venv/.ready ## files and notebooks that cheat, at every level of isolation this machine has
 	@python tests/material/attacks $(ATTACKS_ARGS)
 	@$(ONE_THREAD) python tests/material/attack_notebooks $(ATTACKS_ARGS)
 

@@ -26,7 +26,7 @@ def test_an_attempt_that_nothing_stops_is_noticed(tmp_path):
 
 
 def test_an_unknown_rung_is_refused():
-    with pytest.raises(ValueError, match="'iron' is not a rung; there are weak, good, strong"):
+    with pytest.raises(ValueError, match="'iron' is not a level of isolation; there are weak, good, strong"):
         sandbox.require("iron")
 
 

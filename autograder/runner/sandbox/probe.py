@@ -89,7 +89,7 @@ def probe() -> Probe:
 def require(rung: str) -> Probe:
     """Returns the probe if it gives at least ``rung``. Raises SandboxError, and ValueError for an unknown rung."""
     if rung not in RUNGS:
-        raise ValueError(f"{rung!r} is not a rung; there are {', '.join(RUNGS)}")
+        raise ValueError(f"{rung!r} is not a level of isolation; there are {', '.join(RUNGS)}")
     found = probe()
     if found.rung is None or RUNGS.index(found.rung) < RUNGS.index(rung):
         missing = "; ".join(str(layer) for layer in found.layers if not layer.works)
