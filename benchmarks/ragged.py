@@ -2,6 +2,7 @@
 
     python benchmarks/ragged.py            ragged loops, branches and causal attention
     python benchmarks/ragged.py --dot      what it costs that `tl.dot` sums K in one order: beside BLAS in float32
+    python benchmarks/ragged.py --follow   what histories cost, which tell where two rows part: beside a run without
 
 Milliseconds of processor time, the least of three turns A B A B; the interpreter's of one turn, behind them.
 """
@@ -134,8 +135,8 @@ def timed(run: Callable[[], torch.Tensor]) -> tuple[float, torch.Tensor]:
     return (time.process_time() - start) * 1e3, result
 
 
-def emulated(run: Callable[[], torch.Tensor]) -> float:
-    with Emulator() as emulator:
+def emulated(run: Callable[[], torch.Tensor], follow: bool = False) -> float:
+    with Emulator(follow=follow) as emulator:
         milliseconds, _ = timed(run)
         assert not emulator.fallbacks, emulator.fallbacks
     return milliseconds
@@ -176,8 +177,17 @@ def dot() -> None:
         print(f"| {name} | {ordered:.1f} | {unordered:.1f} | {ordered / unordered:.2f} |", flush=True)
 
 
+def follow() -> None:
+    print("| kernel | with histories, ms | without, ms | ratio |\n|---|---|---|---|")
+    for name, (run, _) in CASES.items():
+        times = [(emulated(run, follow=True), emulated(run)) for _ in range(TURNS)]
+        followed, plain = map(min, zip(*times, strict=True))
+        print(f"| {name} | {followed:,.1f} | {plain:,.1f} | {followed / plain:.2f} |", flush=True)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dot", action="store_true")
+    parser.add_argument("--dot", dest="measure", action="store_const", const=dot, default=raggedness)
+    parser.add_argument("--follow", dest="measure", action="store_const", const=follow)
     torch.set_num_threads(1)
-    dot() if parser.parse_args().dot else raggedness()
+    parser.parse_args().measure()
