@@ -5,10 +5,11 @@
 
 The answers are the bugs that the exercise names, our answer with each of its mutants and without a wider dtype inside,
 and the typical mistakes and marked answers of tests/material, all in PyTorch. What a bug is does not come from the
-check: an answer is a bug where both make the same errors in all cases at another seed, but for mended edges.
+check: an answer is a bug where all its errors are the bug's at another seed, but for mended edges (`is_the_bug`).
 """
 
 import argparse
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -22,9 +23,10 @@ from answers import answer
 from broken import mutants
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.closeness import compare_all, expect
+from graded_kernels.autograder.judge.closeness import Expected, compare_all, expect
 from graded_kernels.autograder.judge.fingerprint import wild_outputs
-from graded_kernels.autograder.judge.records.record import Bug, Exercise
+from graded_kernels.autograder.judge.form import as_asked
+from graded_kernels.autograder.judge.records.record import Bug, Case, Exercise
 from graded_kernels.autograder.judge.report.report import Report
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
@@ -43,9 +45,9 @@ and in the dtype of their inputs, the typical wrong answers of tests/material. *
 that the answer is not. *Missed*: at which none is named though it is one. *Points*: answers whose points differ
 between two seeds at which they fail, and the largest difference. Goal: 0 everywhere.
 
-An answer is a bug where both make the same errors, within a quarter, in all cases at another seed, and no others. A
-guard at an edge, where the bug raises or gives NaN or infinity, makes no other formula of it, but in the case that was
-made to see the bug.
+An answer is a bug where all that it does wrong is what the bug does wrong, within a quarter, and all of it in the case
+that was made to see the bug. For *false* it may be right elsewhere, where an edge was mended, and the formula is the
+same; for *missed* only where the bug raises or gives NaN or infinity.
 
 {verdict}
 """
@@ -101,60 +103,93 @@ def _narrow(right: Answer) -> Answer:
     return Answer(right.exercise, tuple(Cell(cell.name, narrow(cell.source)) for cell in right.cells))
 
 
-def is_the_bug(record: Exercise, call: Callable[..., object], bug: Bug) -> bool:
-    """Whether an answer makes the same errors as a bug, within a quarter of them, and no others.
-
-    All of them in the case that was made to see the bug; elsewhere it may be right where the bug raises, or gives what
-    is not finite: an edge that was mended, and the same formula.
+def is_the_bug(record: Exercise, call: Callable[..., object], bug: Bug, mended: bool) -> bool:
+    """Whether all that an answer does wrong is what a bug does wrong, and all of it in the case that was made to see
+    the bug. mended: whether it may be right elsewhere; else only where the bug raises, or gives what is not finite.
     """
-    shown = False
     for number, case in enumerate(record.cases):
         if case.bonus:
             continue
-        args = arguments(case, number, OTHER_SEED)
-        own, theirs = _called(record, call, args), _called(record, bug.function, args)
-        mended = case.name != bug.seen_by
-        right = case.raises.__name__ if case.raises else ""
-        errors = [one if isinstance(one, str) else "" for one in (own, theirs)]
-        shown |= errors[1] != right
-        if errors[0] != errors[1] and not (mended and errors[1] and errors[0] == right):
-            return False
-        if any(errors) or case.raises:
-            continue
-        expected = expect(record, case, args)
-        wrong = [one.wrong for one in compare_all(expected, own, {})]
-        if any(one.failure for one in compare_all(expected, theirs, {})):
-            shown = True
-            forms = wild_outputs(record, bug, args)
-            if not any(all(map(_alike, own, form, expected.values, wrong, [mended] * len(own))) for form in forms):
+        put = Put(record, case, arguments(case, number, OTHER_SEED))
+        own, theirs = put.to(call), put.to(bug.function)
+        if put.right(own):
+            if case.name == bug.seen_by:
                 return False
-        elif any(one is None or one.any() for one in wrong):
+            if mended or put.expected is None or isinstance(theirs, str) or put.right(theirs):
+                continue
+        elif put.right(theirs):
             return False
-    return shown
+        if not put.same_errors(own, theirs, bug, mended):
+            return False
+    return True
 
 
-def _called(record: Exercise, function: Callable[..., object], args: Args) -> Args | str:
-    """The results, or the name of an error."""
-    try:
-        found = record.contract.results_of(record.contract.with_gradient(function), args)
-        return found if all(isinstance(one, torch.Tensor) for one in found) else "no tensors"
-    except Exception as error:
-        return type(error).__name__
+@dataclass(frozen=True)
+class Put:
+    """A case that is put to an answer and to a bug."""
 
+    record: Exercise
+    case: Case
+    args: Args
 
-def _alike(
-    own: torch.Tensor, theirs: torch.Tensor, right: torch.Tensor, wrong: torch.Tensor | None, mended: bool
-) -> bool:
-    """Whether results make the same errors, but for rounding. wrong: where ``own`` does; None where it has another
-    shape or dtype.
-    """
-    if wrong is None or own.shape != theirs.shape:
+    @functools.cached_property
+    def expected(self) -> Expected | None:
+        return None if self.case.raises else expect(self.record, self.case, self.args)
+
+    def to(self, function: Callable[..., object]) -> Args | str:
+        """The results in the form that is asked for, or the name of an error."""
+        contract = self.record.contract
+        try:
+            found = contract.results_of(contract.with_gradient(function), self.args)
+        except Exception as error:
+            return type(error).__name__
+        if not all(isinstance(one, torch.Tensor) for one in found):
+            return "no tensors"
+        return as_asked(self.expected, found)[0] if self.expected else found
+
+    def right(self, came: Args | str) -> bool:
+        if isinstance(came, str) or self.expected is None:
+            return self.case.raises is not None and came == self.case.raises.__name__
+        return not any(one.complaint or one.failure for one in compare_all(self.expected, came, {}))
+
+    def same_errors(self, own: Args | str, theirs: Args | str, bug: Bug, mended: bool) -> bool:
+        """Of results that are not both right."""
+        elsewhere = self.case.name != bug.seen_by
+        if self.expected is None or isinstance(own, str):
+            names = {one if isinstance(one, str) else "" for one in (own, theirs)}
+            return len(names) == 1
+        if isinstance(theirs, str):
+            return elsewhere
+        wrong = [one.wrong for one in compare_all(self.expected, own, {})]
+        if any(mask is None for mask in wrong):
+            return False
+        for form in wild_outputs(self.record, bug, self.args):
+            masks = [one.wrong for one in compare_all(self.expected, form, {})]
+            if self.right(form) or any(mask is None for mask in masks):
+                continue
+            places = elsewhere or all(map(_same_places, wrong, masks))
+            left_out = [~form.isfinite() | (~mask & mended) for form, mask in zip(form, wrong, strict=True)]
+            left_out = [elsewhere & mask for mask in left_out]
+            if places and all(map(_alike, own, form, self.expected.values, left_out, [elsewhere] * len(own))):
+                return True
         return False
-    told = right.isfinite() & ~(mended & ~wrong & ~theirs.isfinite())
+
+
+def _same_places(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two masks of wrong elements differ in less than a quarter of the second."""
+    return bool((one ^ other).sum() <= other.sum() / 4)
+
+
+def _alike(own: torch.Tensor, theirs: torch.Tensor, right: torch.Tensor, left_out: torch.Tensor, coarse: bool) -> bool:
+    """Whether results make the same errors, within a quarter of them. coarse: what is off by less than 1 % may be
+    rounding.
+    """
+    told = ~left_out
     if not own.isfinite()[told].equal(theirs.isfinite()[told]):
         return False
-    told &= theirs.isfinite()
-    rounding = 4 * torch.finfo(theirs.dtype).eps if theirs.is_floating_point() else 0.0
+    told &= theirs.isfinite() & right.isfinite()
+    floating = theirs.is_floating_point()
+    rounding = 0.0 if not floating else 0.01 if coarse else 4 * torch.finfo(theirs.dtype).eps
     own, theirs, right = (t.double()[told] for t in (own, theirs, right))
     return bool((own - theirs).norm() <= (theirs - right).norm() / 4 + rounding * right.norm())
 
@@ -177,9 +212,10 @@ def found(record: Exercise, seeds: range) -> Found:
     for subject in subjects(record):
         total.answers += 1
         reports = [subject.report(seed) for seed in seeds]
-        true = {bug.named for bug in record.wild if is_the_bug(record, subject.call, bug)}
+        true = {bug.named for bug in record.wild if is_the_bug(record, subject.call, bug, mended=True)}
+        whole = any(is_the_bug(record, subject.call, bug, mended=False) for bug in record.wild)
         false = sum(bool(one.source) and one.source not in true for one in reports)
-        missed = sum(bool(true) and not one.passed and not one.source for one in reports)
+        missed = sum(whole and not one.passed and not one.source for one in reports)
         scores = [[100 * one.score for one in reports if one.passed is passed] for passed in (True, False)]
         spread = max(max(one) - min(one) for one in scores if one)
         total.false, total.missed = total.false + false, total.missed + missed

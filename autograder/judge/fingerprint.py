@@ -59,10 +59,10 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
     failures: the failing calls.
     A bug explains a call where it gives the same values on the wrong elements, computed in the dtype of the inputs as
     it shipped, or in float32; or where it raises the same error, which is not enough where values are wrong, too. An
-    error that is not the bug's says nothing about it. Where some values are grossly wrong, only those are looked at. In
-    the case that was made to see the bug the answer repeats it in every element, and all calls together show that by
-    more than chance (`FEWEST`, `BITS`). Elsewhere it may be right where the bug gives NaN or infinity: a guard at an
-    edge makes no other formula of it.
+    error that is not the bug's says nothing about it beside values; where errors alone tell, all are the bug's. Where
+    some values are grossly wrong, only those are looked at. In the case that was made to see the bug the answer repeats
+    it in every element, and all calls together show that by more than chance (`FEWEST`, `BITS`). Elsewhere it may be
+    right where the bug gives NaN or infinity: a guard at an edge makes no other formula of it.
     """
     failures = _telling(failures)
     likely = {}
@@ -73,6 +73,8 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
         values = [shared for one, shared in pairs if shared and not isinstance(one.evidence, str)]
         every = [shared for _, shared in pairs if shared]
         told = values or every  # many bugs raise one error in many cases
+        if not values and len(every) < len(pairs):
+            continue
         seen = all(shared.every for one, shared in pairs if shared and one.case == bug.seen_by)
         if not (told and seen and min(one.share for one in every) >= EACH):
             continue

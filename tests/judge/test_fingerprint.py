@@ -170,6 +170,15 @@ def guarded_maximum(x, mask):
     return (p / p.sum(1, keepdim=True)).masked_fill(~mask, 0).to(x.dtype)
 
 
+def largest_label_below_the_classes(logits, labels, ignore_index=-100):
+    V, bad = logits.shape[1], (labels != ignore_index) & ((labels < 0) | (labels >= logits.shape[1]))
+    if labels.max() >= V or bad.any():
+        row = int(bad.nonzero()[0]) if bad.any() else 0
+        raise IndexError(f"labels[{row}] is {int(labels[row])}: no class, 0 to {V - 1}, and not {ignore_index}")
+    own = logits.gather(1, labels.where(labels != ignore_index, 0)[:, None])[:, 0]
+    return own.where(labels != ignore_index, 0)
+
+
 UNLIKE = {
     "silu_backward": silu_slope_in_half,  # candle's since 0.7.0, of which a roundings' pattern has something
     "policy_loss_forward": at_least_one_token,  # count or mask.sum()
@@ -178,6 +187,7 @@ UNLIKE = {
     "token_mean": detached_mean,  # a constant where no token counts
     "merge_attention": unguarded_merge,  # nothing subtracted
     "masked_softmax_forward": guarded_maximum,  # -inf - -inf
+    "label_logits": largest_label_below_the_classes,  # Liger's, which raises without rows, but not where V is ignored
 }
 
 
