@@ -106,6 +106,7 @@ def near_half_an_ulp(lr: float, dtype: torch.dtype) -> Arguments:
 
 
 BOTH = ("param", "grad")
+FAR_FROM_EPS = draw.gradient(300).map(lambda g: g + g.sign())
 TO_F16, TO_BF16 = draw.same.to(F16), draw.same.to(BF16)
 COUNTED = (
     "Step {}: in bfloat16 a counter ends at 256, and in float16 at 2048. A Python number counts on. Which dtype has "
@@ -129,7 +130,7 @@ CASES = (
         "the first step",
         "m and v are 0, and step is 1: m̂ is the gradient itself, and the update is its sign, nearly. eps is added to "
         "√v̂, outside of the root.",
-        update(300, step=1, fresh=True),
+        update(300, step=1, fresh=True).but(grad=FAR_FROM_EPS),
     ),
     *(
         case(f"step {step:,}", COUNTED.format(f"{step:,}"), update(500, step=step))

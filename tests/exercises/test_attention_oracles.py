@@ -8,8 +8,11 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge.closeness import compare_all, expect
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.kernels.wild.attention import attention_backward_again
 from library import pytorchs_attention
 
 random = functools.partial(library.random, dtype=torch.float64)
@@ -69,3 +72,13 @@ def test_pytorchs_own_gradients_pass():
         return torch.autograd.grad(pytorchs_attention(*leaves, *more)[0], leaves, do)
 
     assert fails("attention_backward", gradients) == []
+
+
+def test_backward_may_divide_by_the_sum_again():
+    """What the scores of a huge sum have lost, its e^(s - lse) of another key has lost, too."""
+    record = EXERCISES["attention_backward"]
+    (number,) = (n for n, case in enumerate(record.cases) if case.name == "one huge score")
+    for seed in range(6):
+        args = arguments(record.cases[number], number, seed)
+        found = compare_all(expect(record, record.cases[number], args), attention_backward_again(*args), {})
+        assert not any(one.failure for one in found), seed

@@ -75,6 +75,9 @@ BY_SEED = (  # whose points followed the random draws
     planted("entropy_forward", "triton", "starts at 0"),
     planted("gelu_forward", "triton", "e^-w without its second part"),
     planted("gelu_backward", "triton", "always the normal distribution"),
+    planted("rms_norm_forward", "torch", "subtracts the mean"),
+    planted("adamw_step", "torch", "adds epsilon in the root"),
+    planted("cross_entropy_backward", "torch", "has another default"),
     planted("kl_backward", "triton", "0 · inf"),
     Wrong(
         "hidden keys count, without the causal mask",

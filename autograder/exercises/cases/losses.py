@@ -21,9 +21,12 @@ SCALE = 3.0  # standard deviation of ordinary logits
 
 
 def any_labels(rows: int, classes: int) -> Values:
-    """A label for each row, the first and the last class among them."""
+    """A label for each row, the first and the last class among them, and none of 100: where -100 lost its sign, that
+    shows where rows are ignored, and not by chance.
+    """
 
     def ends(labels: Tensor) -> Tensor:
+        labels[labels == -IGNORE] -= 1
         labels[:1], labels[1:2] = classes - 1, 0
         return labels
 

@@ -129,12 +129,16 @@ def backward_floor(
     causal: bool = False,
     scale: float | None = None,
 ) -> Floors:
-    """Floors for gradients whose p and ds are rounded to half before their products, or that take Σ p dp for do · o."""
+    """Floors for gradients whose p and ds are rounded to half before their products, that take Σ p dp for do · o, or
+    that divide by Σ e^s again, which has lost what its scores have.
+    """
     p, ds, g, size = _backward_parts(do, q, k, v, o, lse, key_lengths, causal, scale)
     factor = abs(q.shape[-1] ** -0.5 if scale is None else scale)
     keys, values = real(k, key_lengths).abs(), real(v, key_lengths).abs()
     rounded = half_ulp(q, k, v)
-    of_p = p * EPS * (4 * size + 2 * lse.double().abs().nan_to_num(posinf=0).unsqueeze(-1) + 8)
+    of_lse = 4 * (p * size).nan_to_num(posinf=0).sum(-1, keepdim=True)
+    of_lse = of_lse + 2 * lse.double().abs().nan_to_num(posinf=0).unsqueeze(-1)
+    of_p = p * EPS * (4 * size + of_lse + 8)
     dp = (ds / p.masked_fill(p == 0, 1)).abs()
     of_delta = (8 * EPS + 2 * rounded) * (g * o.double()).abs()  # do · o
     of_dp = 8 * EPS * (g.abs() @ values.mT) + of_delta.sum(-1, keepdim=True)
