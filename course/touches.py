@@ -23,5 +23,5 @@ class Story:
     error: str = ""
 
     def of(self, program: int) -> list[Touch]:
-        """Returns what one program touched, in order."""
+        """The elements that one program touched, in order."""
         return [touch for touch in self.touches if touch.program == program]

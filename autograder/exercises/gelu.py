@@ -61,7 +61,7 @@ def gelu_floor(x: Tensor, approximate: str = "none") -> Floors:
 
 
 def gelu_tail_floor(x: Tensor, approximate: str = "none") -> Floors:
-    """Returns what no float32 code avoids in the tail, where e^-(x²/2) takes over the error of its exponent."""
+    """The rounding floor of the tail, where e^-(x²/2) takes over the error of its exponent."""
     x = finite(x)
     return (2 * EPS * exponent(x, approximate) * gelu(x, approximate).abs(),)
 

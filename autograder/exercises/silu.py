@@ -38,7 +38,7 @@ def slope_cancellation(dy: Tensor, x: Tensor) -> tuple[Tensor]:
 
 
 def silu_floor(x: Tensor) -> Floors:
-    """Returns what e^x costs: |x| roundings, where s(-x) does not hide them."""
+    """The rounding of e^x: |x| roundings, where s(-x) does not hide them."""
     x = x.nan_to_num(posinf=0, neginf=0)
     return (EPS * (x * torch.sigmoid(x)).abs() * x.abs() * torch.sigmoid(-x) + UNDERFLOW,)
 

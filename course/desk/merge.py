@@ -109,7 +109,7 @@ def _untouched(cell: NotebookNode) -> bool:
 
 
 def _both(mine: NotebookNode, fresh: NotebookNode, merged: Merged) -> list[NotebookNode]:
-    """Returns what stands for a cell that both have."""
+    """The text for a cell that both have."""
     if not grade_id(fresh):  # the id says that the chapter's version is the same
         return [mine]
     if mine.source == fresh.source:

@@ -84,7 +84,7 @@ class End:
         return "\n".join([*said, after])
 
     def lines(self) -> list[str]:
-        """Returns what is left, what is not written and which distinctions are missing, a line each."""
+        """The exercises left, those not written and the distinctions missing, a line each."""
         c = self.chapter
         lines = []
         optional = [step for step in c.steps if step.optional and step.state != "passed"]

@@ -75,7 +75,7 @@ def extract(launch: KernelLaunch) -> Extract:
 
 @functools.lru_cache(maxsize=2)  # 5 % of a check of attention_backward, which reads one source for 51 launches
 def _bindings(source: str) -> Names:
-    """Returns what the top level of ``source`` binds (`bindings`). Raises Refused where it cannot be read."""
+    """The names that the top level of ``source`` binds (`bindings`). Raises Refused where it cannot be read."""
     try:
         return bindings(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

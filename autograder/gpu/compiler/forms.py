@@ -60,7 +60,7 @@ def covering(launches: Sequence[KernelLaunch], operations: Mapping[str, Iterable
 
 
 def distinguished(launch: KernelLaunch, others: Iterable[KernelLaunch]) -> list[str]:
-    """Returns what this launch of a kernel has and none of the others, or else what not all of them have, as in
+    """The parts that this launch of a kernel has and no other has, or else those that not all of them have, as in
     ``["TANH=True", "x_ptr: *fp16"]``.
     """
     each = [set(other.parts()) for other in others]

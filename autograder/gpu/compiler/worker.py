@@ -68,7 +68,7 @@ class Module:
 
 
 def build(job: Json, module: Module) -> tuple[Any, Any, Any]:
-    """Returns what Triton compiles, the GPU's backend, and the launch's options. Raises Refusal and Unsuited."""
+    """The source for Triton, the GPU's backend, and the launch's options. Raises Refusal and Unsuited."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
 

@@ -109,7 +109,7 @@ def _records_of(found: object) -> tuple[Record, ...]:
 
 @functools.cache
 def offers() -> tuple[Offer, ...]:
-    """Returns what other installed packages offer, by name. What cannot be used is reported, not raised."""
+    """The records of other installed packages, by name. What cannot be used is reported, not raised."""
     return tuple(map(_offer, Offers(course=False).points))
 
 

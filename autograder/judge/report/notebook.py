@@ -203,7 +203,7 @@ def figure(case: CaseResult, curve: Curve) -> str:
 
 
 def rest(report: ReportData, draw_passed: bool) -> str:
-    """Returns what is folded or quiet: what passed, what it costs, the distinctions, what did not run."""
+    """The folded and quiet parts: what passed, what it costs, the distinctions, what did not run."""
     parts = []
     passing = phrases.passing(report.cases)
     if passing:
@@ -224,7 +224,7 @@ def rest(report: ReportData, draw_passed: bool) -> str:
 
 
 def what_was_measured(report: ReportData) -> str:
-    """Returns what the kernels moved and compiled to, where a GPU may differ, and the versions and the seed."""
+    """The memory traffic and machine code of the kernels, where a GPU may differ, and the versions and the seed."""
     parts = []
     if report.traffic:
         parts.append(f'<p class="quiet">Memory traffic: {escape(phrases.traffic(report.traffic))}.</p>')

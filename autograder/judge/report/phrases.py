@@ -30,7 +30,7 @@ def is_stopped(report: ReportData, case: CaseResult) -> bool:
 
 
 def of_a_stub(report: ReportData) -> str:
-    """Returns what is read of an answer that nobody wrote: before the first try, and in the feedback."""
+    """The sentence on an answer that nobody wrote: before the first try, and in the feedback."""
     return f"There is nothing to check until the body of {report.exercise} is written."
 
 

@@ -66,7 +66,7 @@ class Compiler:
         return compile_report(launches, partial(self.run_jobs, budget=budget), targets, whole)
 
     def machine_code(self, launches: Iterable[KernelLaunch]) -> Json:
-        """Returns what `compiler.machine_code_report` says of these launches."""
+        """The counts of `compiler.machine_code_report` for these launches."""
         return machine_code_report(launches, partial(self.run_jobs, budget=Budget("answer", self.limits.total_seconds)))
 
     def run_jobs(

@@ -38,7 +38,7 @@ _SYNTAX_NAMES = {ast.ListComp: "list comprehension", ast.Import: "import", ast.I
 
 
 def cut_out(sources: Sources, plan: dict[str, Any]) -> dict[str, Any]:
-    """Returns what a checked plan launches, for `replay`: the functions, the values of the names they use, and under
+    """The launches of a checked plan, for `replay`: the functions, the values of the names they use, and under
     ``more`` the same of other modules. Raises BadPlan.
     """
     launched = [step for step in plan["steps"] if "launch" in step]

@@ -61,7 +61,7 @@ class Status:
 
 
 def read(raw: bytes, source: str) -> Status:
-    """Returns what a report says. source: the text that defines the launches' kernels. Raises MalformedReport."""
+    """The content of a report. source: the text that defines the launches' kernels. Raises MalformedReport."""
     try:
         report = checked.loads(raw)
         return Status(

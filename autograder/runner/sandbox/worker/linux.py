@@ -21,7 +21,7 @@ _libc.syscall.restype = ctypes.c_long
 
 
 def checked(result: int) -> int:
-    """Returns what a function of the C library returned. Raises OSError where that is an error."""
+    """The value that a function of the C library returned. Raises OSError where it is an error."""
     if result < 0:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
