@@ -98,3 +98,34 @@ def lion_witness():
 def rank_witness():
     """(logits, rank) on which the kernel's token is off by more than 0: a wrong token."""
     return torch.zeros(1, 2), torch.tensor([1])  # two equal logits: the second one's token is 1
+
+
+# %% offset_witness
+def offset_witness():
+    """(logits, labels), finite, on which the kernel is off by more than 0.1."""
+    return torch.full((1, 2), 1e8), torch.tensor([0])  # the loss is log 2, and float32 has a step of 8 here
+
+
+# %% scaled_keys_witness
+def scaled_keys_witness():
+    """(q, k), bfloat16, on which a probability of the kernel is off by more than 0.1."""
+    q = torch.tensor([[64.0]]).bfloat16()
+    return q, torch.tensor([[3.0], [3.0]]).bfloat16()  # two scores of 192, moved by 0.7: each weight is halved
+
+
+# %% limit_witness
+def limit_witness():
+    """(gate, up), finite, on which the kernel is off by more than 0.1; limit and alpha may follow."""
+    return torch.tensor([20.0]), torch.tensor([1.0])  # there is no alpha, and 20 is above the limit of 10
+
+
+# %% tile_witness
+def tile_witness():
+    """(x, scale, group), finite, on which a sum of the kernel is off by more than 1."""
+    return torch.ones(1, 64), torch.tensor([[1.0, 2.0]]), 32  # one tile and two groups
+
+
+# %% group_witness
+def group_witness():
+    """(x, scale), finite, on which a sum of the kernel is off by more than 1."""
+    return torch.ones(1, 64), torch.ones(1, 1)  # one whole tile, and half a group

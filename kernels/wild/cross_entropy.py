@@ -159,3 +159,15 @@ def mean_cross_entropy_ratio(logits, labels, ignore_index=-100):
         share = n_non_ignore / total_n_non_ignore
         loss = loss + _losses(x, y, _safe_lse(x), ignore_index)[0].sum() / max(n_non_ignore, 1) * share
     return loss
+
+
+def loss_from_lse(logits, labels):
+    """A fused kernel for PyTorch's linear_cross_entropy takes the loss of lse: the logarithm of the sum is added to the
+    maximum, and the label's logit subtracted after that. Logits with a large common part lose the digits.
+
+    Found in review of github.com/pytorch/pytorch/pull/195829 (2026-09-15, open).
+    """
+    v = logits.float()
+    top = v.amax(1)
+    lse = top + (v - top.unsqueeze(1)).exp().sum(1).log()
+    return lse - v.gather(1, labels.unsqueeze(1)).squeeze(1)
