@@ -293,7 +293,18 @@ COUPLED = CommonMistake(
     seen_by="a strong decay",
     story="It then goes through m and v as well, and is divided by √v̂. AdamW was made to undo that.",
 )
-
+IN_THE_ROOT = CommonMistake(
+    who="epsilon inside of the root, as in a norm,",
+    function=wild.adamw_step_eps_in_the_root,
+    seen_by="gradients near epsilon",
+    story="√v̂ + ε and √(v̂ + ε) are far apart where v̂ is small: 1e-8 under the root is 1e-4 beside it.",
+)
+ROUNDED = CommonMistake(
+    who="a step rounded to bfloat16",
+    function=wild.adamw_step_rounded_counter,
+    seen_by="step 257",
+    story="From 256 on bfloat16 holds every second integer, from 512 on every fourth; a counter in it stands still.",
+)
 adamw_step = Exercise(
     name="adamw_step",
     summary="m, v = means of g and g²; w = w (1 - lr λ) - lr m̂ / (√v̂ + ε), all three in place",
@@ -303,7 +314,7 @@ adamw_step = Exercise(
     cases=CASES,
     tolerance=Tolerance(1, 8, "A dozen roundings of float32, 1 - β in float32 among them, and one at the end.", floor),
     hint="m and v first, in float32, then the update from the new ones. The counter is an integer.",
-    wild=(COUNTER, NEVER_COUNTED, IN_HALF, AFTERWARDS, SCALED, CUT_OFF, COUPLED),
+    wild=(COUNTER, NEVER_COUNTED, IN_HALF, AFTERWARDS, SCALED, CUT_OFF, COUPLED, IN_THE_ROOT, ROUNDED),
     points=6,
     least_bytes=lambda param, grad, m, v, *numbers: (
         2 * param.numel() * param.element_size() + grad.numel() * grad.element_size() + 16 * param.numel()

@@ -123,6 +123,12 @@ CASES = (
         logits=draw.tensor([(-INF,) * 33, (-INF,) * 33]),
     ),
     case(
+        "rising and falling",
+        "20,011 logits around a line from -5 to 5, and from 5 to -5. In blocks the largest so far changes with every "
+        "one: is every sum brought to the new one, Σ e^d · d too, whose d changes itself?",
+        logits=draw.normal(2, 20_011).plus(torch.stack((RISING, -RISING))),
+    ),
+    case(
         "a first block of -inf",
         "40,000 logits, the first 32,768 at -inf: whole blocks. What do they leave for the next one (-inf - -inf is "
         "NaN)? A finite result is another matter: when the largest so far grows by s, Σ e^d becomes smaller by e^s, "
@@ -144,12 +150,6 @@ CASES = (
         "large logits",
         "Logits up to 1e4: e^z overflows from 88.7 on, and p is 0 from 104 below the largest one on.",
         logits=draw.normal(6, 64).scale(3e3).clamp(-1e4, 1e4),
-    ),
-    case(
-        "rising and falling",
-        "20,011 logits around a line from -5 to 5, and from 5 to -5. In blocks the largest so far changes with every "
-        "one: is every sum brought to the new one, Σ e^d · d too, whose d changes itself?",
-        logits=draw.normal(2, 20_011).plus(torch.stack((RISING, -RISING))),
     ),
     case(
         "nearly certain",

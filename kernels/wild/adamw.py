@@ -111,6 +111,19 @@ def adamw_step_coupled(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999,
     _step(param, grad.float() + weight_decay * param.float(), m, v, step, lr, beta1, beta2, eps, 0.0)
 
 
+def adamw_step_eps_in_the_root(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+    """m̂ / √(v̂ + ε), as in a norm. 10^-8 in there is 10^-4 outside."""
+    new_m, new_v = _moments(grad, m, v, beta1, beta2)
+    update = new_m / (1 - beta1**step) / (new_v / (1 - beta2**step) + eps).sqrt()
+    param.copy_(param.float() * (1 - lr * weight_decay) - lr * update)
+
+
+def adamw_step_rounded_counter(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+    """A step that is handed over in bfloat16: every second one from 256 on, every fourth from 512 on."""
+    step = torch.tensor(float(step), dtype=torch.bfloat16).item()
+    _step(param, grad, m, v, step, lr, beta1, beta2, eps, weight_decay)
+
+
 def _step(param, grad, m, v, step, lr, beta1, beta2, eps, weight_decay):
     new_m, new_v = _moments(grad, m, v, beta1, beta2)
     update = new_m / (1 - beta1**step) / ((new_v / (1 - beta2**step)).sqrt() + eps)

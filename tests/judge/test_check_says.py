@@ -2,10 +2,13 @@
 
 import re
 
+import pytest
 import torch
 import triton
 import triton.language as tl
+from answers import answer
 from graded_kernels.autograder import check
+from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 
 
 @triton.jit
@@ -114,3 +117,68 @@ def test_where_nothing_is_right_nothing_is_said_of_other_machines():
 
     report = check("silu_forward", nothing, backend="triton", compiler=False)
     assert (report.correct, report.portable, report.score) == (False, None, 0.0)
+
+
+def patched(name, backend, *patches):
+    """Our answer to an exercise with pieces of its text replaced, each of which occurs."""
+    source = "\n".join(cell.source for cell in answer(name, backend).cells)
+    for old, new in patches:
+        assert old in source, old
+        source = source.replace(old, new)
+    return load(Answer(name, (Cell(name, source),)))
+
+
+EPSILON = "√v̂ + ε and √(v̂ + ε) are far apart"
+
+
+@pytest.mark.parametrize(
+    "name, backend, case, says, patches",
+    [
+        (
+            "adamw_step",
+            "torch",
+            "the first step",
+            EPSILON,
+            [("(v / (1 - beta2**step)).sqrt_().add_(eps)", "(v / (1 - beta2**step) + eps).sqrt()")],
+        ),
+        (
+            "adamw_step",
+            "triton",
+            "the first step",
+            EPSILON,
+            [("(tl.sqrt(v / correction2) + eps)", "tl.sqrt(v / correction2 + eps)")],
+        ),
+        (
+            "adamw_step",
+            "torch",
+            "step 257",
+            "a step rounded to bfloat16",
+            [("    g = grad.to", "    step = float(torch.tensor(step).bfloat16())\n    g = grad.to")],
+        ),
+        (
+            "kl_forward",
+            "torch",
+            "r from 0.008 to 1",
+            "The first term that the series leaves",
+            [("range(20, 2, -1)", "range(4, 2, -1)"), ("r.abs() < 1", "r.abs() < 0.1")],
+        ),
+        (
+            "entropy_forward",
+            "triton",
+            "rising and falling",
+            "Σ e^d · d too, whose d changes itself",
+            [("weighted = (weighted + step * total) * tl.exp(step)", "weighted = weighted * tl.exp(step)")],
+        ),
+        (
+            "silu_function",
+            "torch",
+            "ordinary values",
+            "SiLU(...) makes an object, and computes nothing: call `SiLU.apply(x)`",
+            [("SiLU.apply(x)", "SiLU(x)")],
+        ),
+    ],
+)
+def test_a_slip_is_told_first_where_it_is_plain_and_by_its_name(name, backend, case, says, patches):
+    report = check(name, patched(name, backend, *patches), backend=backend, compiler=False)
+    assert report.causes[0].cases[0].name == case
+    assert says in " ".join(str(report).split())

@@ -34,6 +34,9 @@ def followed(function: Callable[..., Any], place: int, what: str, of: str) -> Ca
     def both(*args: Any) -> Any:
         leaf, above = args[place].detach().requires_grad_(), upstream_of(args[place])
         result = function(*args[:place], leaf, *args[place + 1 :])
+        if isinstance(result, torch.autograd.Function):
+            name = type(result).__name__
+            raise TypeError(f"{name}(...) makes an object, and computes nothing: call `{name}.apply({of})`")
         if not isinstance(result, torch.Tensor):
             return result
         gradient = None
