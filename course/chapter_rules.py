@@ -2,7 +2,7 @@
 
 import re
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +49,6 @@ def breaches(chapters: dict[Path, list[Asked]], root: Path) -> Iterator[str]:
         yield from _of_chapter(path, asked, root)
     yield from _of_repeated_hints(chapters)
     yield from _of_drawings(root)
-    yield from _of_readme(chapters, root)
 
 
 def _of_chapter(path: Path, asked: list[Asked], root: Path) -> Iterator[str]:
@@ -185,11 +184,3 @@ def _of_drawings(root: Path) -> Iterator[str]:
     for path in sorted(drawing(root, "*").parent.glob("*.svg")):
         if path.stem not in shown:
             yield f"{path}:1: no chapter shows this drawing: delete it, or show it with figures.drawing"
-
-
-def _of_readme(chapters: Iterable[Path], root: Path) -> Iterator[str]:
-    readme = root / "README.md"
-    text = readme.read_text(encoding="utf-8") if readme.is_file() else None
-    for path in chapters:
-        if text is not None and f"]({path.relative_to(root)})" not in text:
-            yield f"{readme}:1: the table of chapters has no row for {path.relative_to(root)}: write it"

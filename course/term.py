@@ -1,4 +1,6 @@
-"""The calendar of a term in ``course/TEACHING.md``: points and hours of each chapter, and their sums, as built."""
+"""The calendar of a term in ``course/TEACHING.md``: points and hours of each chapter that has a row there, and their
+sums, as built. A chapter of one's own needs none, so that it changes no file of the course.
+"""
 
 import json
 import re
@@ -15,19 +17,15 @@ WORDS = ("no", "one", "two", "three", "four", "five")
 
 
 def calendar(text: str, notebooks: dict[str, str]) -> str:
-    """``text`` with the numbers of these chapters, by name, a row for each. Hours are words: "two and a half"."""
-    chapters = {name: json.loads(notebook)["cells"] for name, notebook in notebooks.items()}
+    """``text`` with the numbers of these chapters, by name, where it has a row. Hours are words: "two and a half"."""
+    rows = {row["name"]: row for row in ROW.finditer(text)}
+    chapters = {name: json.loads(notebook)["cells"] for name, notebook in notebooks.items() if name in rows}
     points = {name: sum(points_of(cell) for cell in cells) for name, cells in chapters.items()}
     hours = {name: hours_of(cells) for name, cells in chapters.items()}
-    rows = {row["name"]: row for row in ROW.finditer(text)}
-    if not rows:
-        return text
-    lines = []
-    for name in chapters:
-        what, why = rows[name].group("what", "why") if name in rows else (" ", " |")
-        lines.append(f"| `{name}` |{what}| {hours[name]} | {points[name]} |{why}\n")
-    first, last = min(row.start() for row in rows.values()), max(row.end() for row in rows.values())
-    text = text[:first] + "".join(lines) + text[last:]
+    for name, row in rows.items():
+        if name in chapters:
+            new = f"| `{name}` |{row['what']}| {hours[name]} | {points[name]} |{row['why']}\n"
+            text = text.replace(row[0], new)
     total = sum(points.values())
     text = SUM.sub(f"Together {total} points in {sum(map(number, hours.values())):g} hours", text)
     text = WITHOUT.sub(lambda m: f"{m[1]}{total - points.get(m[2], 0)}{m[3]}", text)

@@ -35,7 +35,6 @@ def root(tmp_path):
     for name in ("course/chapters", "course/images"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "course/images/shown.svg").write_text("<svg/>")
-    (tmp_path / "README.md").write_text("| [Title](course/chapters/00_x.md) | |\n")
     return tmp_path
 
 
@@ -130,8 +129,3 @@ def test_a_drawing_that_is_shown_nowhere(root):
     assert told(root, GOOD) == [
         "course/images/other.svg:1: no chapter shows this drawing: delete it, or show it with figures.drawing"
     ]
-
-
-def test_a_chapter_that_the_readme_leaves_out(root):
-    (root / "README.md").write_text("# Readme\n")
-    assert told(root, GOOD) == ["README.md:1: the table of chapters has no row for course/chapters/00_x.md: write it"]
