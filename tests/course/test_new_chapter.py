@@ -18,7 +18,7 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_a_skeleton_keeps_to_every_rule_and_changes_no_file_of_the_course(root):
+def test_a_skeleton_keeps_to_every_rule_and_changes_no_other_file(root):
     before = {path: path.read_bytes() for path in root.rglob("*.md")}
     assert new_chapter.main(["42_cold_start", "--title", "A cold start"], root) == 0
     assert not [one for one in pieces.problems(root, EXERCISES) if "42_" in one]

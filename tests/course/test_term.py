@@ -20,7 +20,7 @@ def notebook(hours: str, *points: int) -> str:
     return json.dumps({"cells": [title, {"metadata": {"nbgrader": {"grade": False}}, "source": ""}, *graded]})
 
 
-def test_numbers_follow_from_the_chapters_and_one_without_a_row_is_left_out():
+def test_numbers_follow_from_the_chapters_that_have_a_row():
     notebooks = {"00_a": notebook("two", 2, 3), "01_b": notebook("three", 4), "02_c": notebook("one", 1, 7)}
     made = calendar(GUIDE, notebooks)
     assert made.splitlines() == [
