@@ -31,7 +31,7 @@ class Opaque:
 
 
 def imported(module: str, name: str | None) -> Any:
-    """The object that ``import module`` or ``from module import name`` binds. Raises Refusal where it is not permitted."""
+    """The object that ``import module`` or ``from module import name`` binds. Raises Refusal where that is refused."""
     if module not in MODULES or (name and name not in MODULES[module]):
         raise Refusal(_not_permitted(f"{module}.{name}" if name else module))
     try:
