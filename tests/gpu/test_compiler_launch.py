@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections import namedtuple
 
 import pytest
 import torch
@@ -70,11 +71,23 @@ def tl_float16():
     return tl.float16
 
 
+def test_a_tuple_is_described_by_its_items():
+    source = HEADER + "@triton.jit\ndef kernel(a, b):\n    pass\n"
+    launch = launch_of(load(source).kernel, ((torch.zeros(1), (2, 1)), 16), {}, source)
+    assert launch.signature == {"a.0": "*fp32", "a.1.0": "i32", "b": "i32"}
+    assert launch.constants == {"a.1.1": 1}
+    assert launch.divisible == ("a.0", "b")
+    with pytest.raises(ValueError, match="identifiers"):
+        dataclasses.replace(launch, signature={"a.x": "i32"})
+    with pytest.raises(ValueError, match="not one of Triton's"):
+        dataclasses.replace(launch, signature={"a": "tensordesc<fp32[16, x]>"})
+
+
 def test_arguments_that_cannot_be_described_are_named():
     source = HEADER + "@triton.jit\ndef kernel(a, B: tl.constexpr):\n    pass\n"
     kernel = load(source).kernel
-    with pytest.raises(TypeError, match="argument a of kernel is a tuple"):
-        launch_of(kernel, ((torch.zeros(1), 2), 1), {}, source)
+    with pytest.raises(TypeError, match="argument a of kernel is a Named"):
+        launch_of(kernel, (namedtuple("Named", "x")(2), 1), {}, source)
     with pytest.raises(TypeError, match="constant B of kernel is a set"):
         launch_of(kernel, (1, {1}), {}, source)
 

@@ -11,6 +11,7 @@ from graded_kernels.autograder.gpu.sanitize import front_end
 from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 FACTOR = 2
 
@@ -107,6 +108,22 @@ def of_a_private_kind(x, out, n):
     tl.store(out, tl.load(x) + x.dtype.element_ty.itemsize)
 
 
+@triton.jit
+def of_a_tuple(given, out, CHANGES: tl.constexpr):
+    total = 0 if CHANGES else 0.0
+    for i in range(given[1][0]):  # refused
+        total = total + tl.load(given[0] + i * given[1][1])
+    tl.store(out, total)
+
+
+@triton.jit
+def of_a_descriptor(given, out, CHANGES: tl.constexpr):
+    total = 0 if CHANGES else 0.0
+    for i in range(2):  # refused
+        total = total + tl.sum(given.load([i, 0]))
+    tl.store(out, total)
+
+
 WRONG = [begins_as_an_integer, grows_in_a_loop, one_name_of_two_types, a_name_of_one_branch, two_returns]
 WRONG += [global_variable, constant_of_an_argument, const_pointer, out_of_bounds_as_well]
 
@@ -147,6 +164,22 @@ def test_what_runs_and_does_not_compile(refused, kernel):
 
 def test_a_right_kernel_is_not_accused(refused):
     assert {kernel.__name__ for kernel in WRONG} == refused.keys()
+
+
+def test_tuples_and_descriptors_are_put_to_the_compiler():
+    x = torch.ones(4, 16)
+    given = {of_a_tuple: (x, (2, 1)), of_a_descriptor: TensorDescriptor.from_tensor(x, [1, 16])}
+
+    def program(changes):
+        for kernel, argument in given.items():
+            kernel[(1,)](argument, torch.zeros(1), CHANGES=changes)
+
+    events, asked = events_of(lambda: program(False))
+    assert len([event for event in events if "form" in event]) == 2
+    assert asked == []
+    _, asked = events_of(lambda: program(True))
+    assert {event["finding"]["kernel"] for event in asked} == {kernel.__name__ for kernel in given}
+    assert all(event["finding"]["source"].endswith("# refused") for event in asked)
 
 
 def test_a_form_is_asked_about_once(monkeypatch):

@@ -9,7 +9,9 @@ from typing import Any
 
 from .names import MODULES
 
-_TYPE = re.compile(r"\*?k?(u1|[iu](8|16|32|64)|bf16|fp(16|32|64)|fp8\w{2,6})")
+_SCALAR = r"(u1|[iu](8|16|32|64)|bf16|fp(16|32|64)|fp8\w{2,6})"
+_TYPE = re.compile(rf"\*?k?{_SCALAR}|tensordesc<{_SCALAR}\[\d{{1,7}}(, \d{{1,7}}){{0,4}}\]>")
+_ITEM = re.compile(r"(\.\d{1,3}){0,8}")  # of a tuple, behind its name
 _SOURCE_LIMIT = 1 << 20
 NAME, TEXT = 200, 4_000  # characters of a name, and of a constant that is text
 ELEMENTS, DEEP = 1_000, 8  # of a constant that is a tuple, and tuples in tuples
@@ -23,7 +25,8 @@ class KernelLaunch:
 
     kernel: name of the ``@triton.jit`` function.
     source: text of the module where it lives: a file, or the cells of a notebook `joined`.
-    signature: parameter -> "*fp32", "*bf16", "i32", "i64", "fp32", "u1", ...; parameters in ``constants`` are absent.
+    signature: parameter -> "*fp32", "*bf16", "i32", "i64", "fp32", "u1", "tensordesc<fp32[16, 16]>", ...; parameters in
+        ``constants`` are absent. Of a tuple ``t`` each item has its own, ``t.0``, in all fields.
     constants: values of constexpr parameters, and of parameters that are 1 or None, which Triton makes constants.
         A dtype is ``{"dtype": "fp32"}``, another kernel ``{"function": name}``, a tuple ``{"tuple": [...]}``.
     divisible: parameters whose value, or whose address, is divisible by 16.
@@ -55,7 +58,8 @@ class KernelLaunch:
     def __post_init__(self) -> None:
         for name in ("divisible", "within_2gb"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
-        names = [self.kernel, *self.signature, *self.constants, *self.divisible, *self.within_2gb, *self.options]
+        parameters = [*self.signature, *self.constants, *self.divisible, *self.within_2gb]
+        names = [self.kernel, *(_parameter(one) for one in parameters), *self.options]
         names += [*self.modules, *self.values, *self.helpers, *(function for function, _ in self.helpers.values())]
         if not all(isinstance(name, str) and len(name) <= NAME and name.isidentifier() for name in names):
             raise ValueError("a kernel launch names its kernel, parameters and options with Python identifiers")
@@ -135,6 +139,12 @@ class KernelLaunch:
             known = isinstance(module, str) and module in MODULES and isinstance(name, str | None)
             return known and value.keys() <= {"import", "name"} and (name is None or name in MODULES[module])
         return is_constant(value)
+
+
+def _parameter(name: object) -> object:
+    """The parameter of which this is, or is an item."""
+    head, dot, rest = name.partition(".") if isinstance(name, str) else (name, "", "")
+    return head if _ITEM.fullmatch(dot + rest) else name
 
 
 def is_constant(value: object) -> bool:

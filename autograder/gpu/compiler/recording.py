@@ -28,12 +28,12 @@ def launch_of(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], source: st
 
     fn: what ``@triton.jit`` made, interpreted or not. kwargs may hold options such as ``num_warps``.
     source: text of the module that defines the kernel: a file, or the cells of a notebook joined.
-    Raises TypeError for an argument that cannot be described: a tensor descriptor, a tuple, an unknown dtype.
+    Raises TypeError for an argument that cannot be described: a tuple whose items have names, an unknown dtype.
     """
     signature = inspect.signature(fn.fn)
     bound = signature.bind(*args, **{k: v for k, v in kwargs.items() if k in signature.parameters})
     bound.apply_defaults()
-    arguments = {name: _tensor(v) if hasattr(v, "data_ptr") else v for name, v in bound.arguments.items()}
+    arguments = dict(bound.arguments)
     options = {k: v for k, v in kwargs.items() if k not in arguments and k not in ("grid", "warmup")}
     return _describe(fn.fn, arguments, options, source)
 
@@ -81,15 +81,23 @@ def _describe(
     constants: dict[str, object] = {}
     divisible: list[str] = []
     small: list[str] = []
-    for parameter in _parameters(function):
-        name, value = parameter.name, arguments[parameter.name]
+
+    def add(name: str, parameter: Any, value: Any) -> None:
+        if type(value) is tuple and not parameter.is_constexpr:
+            for number, item in enumerate(value):
+                add(f"{name}.{number}", parameter, item)
+            return
+        value = _tensor(value) if hasattr(value, "data_ptr") else value
         kind, aligned = ("constexpr", False) if parameter.is_constexpr else _specialise(function, parameter, value)
         if kind == "constexpr":
             constants[name] = _constant(function, name, value)
-            continue
+            return
         signature[name] = kind
-        divisible += [name] if aligned else []
-        small += [name] if getattr(value, "small", False) else []
+        divisible.extend([name] if aligned else [])
+        small.extend([name] if getattr(value, "small", False) else [])
+
+    for parameter in _parameters(function):
+        add(parameter.name, parameter, arguments[parameter.name])
     options = {name: value for name, value in options.items() if value is not None}
     around, name = Surroundings(function).names(), function.__name__
     return KernelLaunch(name, source, signature, constants, tuple(divisible), tuple(small), options, **around)
@@ -126,7 +134,7 @@ def _specialise(function: FunctionType, parameter: Any, value: object) -> tuple[
     kind = ""
     with contextlib.suppress(Exception):
         kind, note = native_specialize_impl(BaseBackend, value, parameter.is_const, specialise, align)
-    if not kind or not isinstance(kind, str) or kind.startswith(("tensordesc", "nvTmaDesc")):
+    if not kind or not isinstance(kind, str) or kind.startswith("nvTmaDesc"):
         raise TypeError(_unknown(f"argument {parameter.name}", function, value))
     return (kind if kind == "constexpr" else declared or kind), note == "D"
 

@@ -5,6 +5,7 @@ standard library and Triton only.
 import contextlib
 import functools
 import io
+import itertools
 import os
 import re
 import tempfile
@@ -76,13 +77,34 @@ def build(job: Json, module: Module) -> tuple[Any, Any, Any]:
     backend = make_backend(GPUTarget(job["backend"], job["arch"], job["warp_size"]))
     options = check_options(job, backend)
     constants = {name: decode(value, module.names, module.helper) for name, value in job["constants"].items()}
-    for parameter in kernel.params:
-        if parameter.name not in job["signature"] and parameter.name not in constants:
-            raise Refusal(f"the launch gives no value for parameter {parameter.name}")
-    signature = {name: job["signature"].get(name, "constexpr") for name in kernel.arg_names}
-    notes = {(i,): backend.parse_attr(job["notes"].get(name, "")) for i, name in enumerate(kernel.arg_names)}
-    source = ASTSource(kernel, signature, constants, {i: note for i, note in notes.items() if note})
-    return source, backend, options
+    types = {**job["signature"], **dict.fromkeys(constants, "constexpr")}
+    signature = {name: typed(name, types) for name in kernel.arg_names}
+    places = {name: place_of(name, kernel.arg_names) for name in types}
+    notes = {places[name]: backend.parse_attr(note) for name, note in job["notes"].items()}
+    constants = {places[name]: value for name, value in constants.items()}
+    return ASTSource(kernel, signature, constants, {i: note for i, note in notes.items() if note}), backend, options
+
+
+def typed(name: str, types: Json) -> Any:
+    """The type of a parameter, of a tuple those of its items. Raises Refusal where the launch has none."""
+    if name in types:
+        return types[name]
+    items = itertools.takewhile(
+        lambda one: any(known == one or known.startswith(f"{one}.") for known in types),
+        (f"{name}.{number}" for number in itertools.count()),
+    )
+    found = tuple(typed(one, types) for one in items)
+    if not found:
+        raise Refusal(f"the launch gives no value for parameter {name}")
+    return found
+
+
+def place_of(name: str, parameters: list[str]) -> tuple[int, ...]:
+    """The number of a parameter, behind it that of an item of a tuple. Raises Refusal for an unknown one."""
+    parameter, *items = name.split(".")
+    if parameter not in parameters:
+        raise Refusal(f"{parameter} is no parameter of the kernel")
+    return parameters.index(parameter), *map(int, items)
 
 
 def check_options(job: Json, backend: Any) -> Any:

@@ -39,7 +39,16 @@ def describe(name: str, value: Any, constexpr: bool, annotation: str) -> Argumen
     if isinstance(value, bool | int | float | np.number):
         divisible = isinstance(value, int) and not isinstance(value, bool) and value % 16 == 0
         return Argument(name, "scalar", _scalar_type(value, annotation), value, divisible=divisible)
-    return Argument(name, "other", "", value)
+    return Argument(name, "other", _structure(name, value), value)
+
+
+def _structure(name: str, value: Any) -> str:
+    """What a compiler sees of a tuple or a tensor descriptor."""
+    if isinstance(value, tuple):
+        parts = [describe(name, part, False, "") for part in value]
+        fixed = [part.kind == "none" or (part.kind == "scalar" and part.value == 1) for part in parts]
+        return f"({', '.join(str(p.value) if one else p.type for p, one in zip(parts, fixed, strict=True))})"
+    return f"{value.base.dtype}{[*value.block_shape]}" if isinstance(value, TensorDescriptor) else ""
 
 
 @functools.lru_cache(maxsize=256)
