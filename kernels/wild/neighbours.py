@@ -1,6 +1,8 @@
 """Functions of rows whose order of sums follows the rows beside them, bug for bug; all in float32.
 
-What differs is the order alone, so each is as near to float64 in every batch.
+What differs is the order alone, so each is as near to float64 in every batch. Therefore no report names them: a name
+asks for values that are off by more than rounding explains, and here an answer that adds in another order than these
+functions has other bits in every batch, whatever rule its block follows. What is told is the line where two rows part.
 """
 
 import torch

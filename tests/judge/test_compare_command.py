@@ -39,6 +39,9 @@ def padded_with_zeros(x):
 
 def calls_it(x):
     return torch.softmax(x, -1)
+
+def by_rows(x):
+    return torch.softmax(x, -1) * (1 + 2e-7 * (len(x) > 1))
 """
 EXAMPLE = """
 import torch
@@ -116,6 +119,17 @@ def test_a_call_of_the_reference_is_told_from_a_kernel(folder):
     assert "it calls what it should compute" in out and "Computes: no, it calls aten._softmax." in out
     status, out, err = compare(*sides, "--any-method")
     assert status == 0, out + err
+
+
+def test_neighbours_are_asked_beside_the_values(folder):
+    """A softmax scaled by the number of rows: right to the tolerance, and other bits alone than among five."""
+    sides = (folder("reference", "softmax"), folder("mine", "by_rows"), "--arguments", folder("example", "arguments"))
+    status, out, err = compare(*sides, *FEW, "--any-method", "--neighbours", "x", "--json")
+    said = json.loads(out)
+    assert (status, said["passed"], said["correct"]) == (1, False, True), err
+    assert said["neighbours"]["found"][0]["called"] == "row 0 alone"
+    status, out, err = compare(*sides, "--neighbours", "x", "--isolated")
+    assert status == 2 and "in this process" in err and err.count("\n") == 1, err
 
 
 @pytest.mark.exhaustive

@@ -33,6 +33,14 @@ def add_to(commands: Commands) -> None:
     )
     kinds = "how a candidate may compute: kernels, partly, operators, with commas between (all three)"
     compare.add_argument("--computes", type=lambda text: text.split(","), metavar="KINDS", help=kinds)
+    compare.add_argument(
+        "--neighbours",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also ask, in this process, whether a row's result depends on the rows beside it: an argument of the "
+        "example whose dimension 0 is the batch, by name or place; once for each",
+    )
     compare.add_argument("--isolated", action="store_true", help="run the candidate's file in the sandbox alone")
     compare.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (0)")
     compare.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
@@ -60,8 +68,11 @@ def main(options: argparse.Namespace) -> int:
         return _many(options)
     if not options.candidate:
         raise UsageError("name a reference and a candidate, or a table of them with --table")
+    if options.neighbours and (options.isolated or not options.arguments):
+        raise UsageError("--neighbours calls the candidate on the example of --arguments, in this process")
     stdout = keep_stdout()
     from ...words import Terminal
+    from ..neighbours import neighbours
     from ..report import terminal  # after the command line was understood: it takes seconds
     from .comparison import compare
     from .errors import CompareError
@@ -80,13 +91,18 @@ def main(options: argparse.Namespace) -> int:
             **({"require": options.only} if options.only else {}),
             **({"computes": options.computes} if options.computes else {}),
         )
+        asked = options.candidate, options.arguments, options.neighbours
+        depends = neighbours(*asked, seed=options.seed) if options.neighbours else None
     except CompareError as error:
         raise UsageError(str(error)) from None
+    passed = report.passed and not depends
     if options.json:
-        print(json.dumps(report.to_dict(), indent=2, allow_nan=False), file=stdout, flush=True)
+        more = {} if depends is None else {"passed": passed, "neighbours": depends.to_dict()}
+        print(json.dumps(report.to_dict() | more, indent=2, allow_nan=False), file=stdout, flush=True)
     else:
-        print(terminal.render(report, color=Terminal.wants_color(stdout)), file=stdout, flush=True)
-    return Exit.PASSED if report.passed else Exit.NOT_PASSED
+        text = terminal.render(report, color=Terminal.wants_color(stdout))
+        print(text + ("" if depends is None else f"\n\n{depends}"), file=stdout, flush=True)
+    return Exit.PASSED if passed else Exit.NOT_PASSED
 
 
 def _many(options: argparse.Namespace) -> int:
@@ -99,6 +115,7 @@ def _many(options: argparse.Namespace) -> int:
         "--only": options.only,
         "--any-method": options.any_method,
         "--computes": options.computes,
+        "--neighbours": options.neighbours,
         "--seed": options.seed,
         "--json": options.json,
     }
