@@ -14,14 +14,18 @@ def write(folder, family, *more) -> int:
 
 
 def outcome_of(folder) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]
+    """What the command that is printed says, below a project whose tests are imported as those of this one."""
+    (folder.parent / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "--import-mode=importlib"\n')
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_tried_op.py"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_plain_pytorch_passes_and_the_stub_is_told_so(family, tmp_path, monkeypatch, capsys):
     assert write(tmp_path, family) == 0
-    assert f"graded-kernels check --record {tmp_path / 'tried_op_record.py'} tried_op" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"run it with `cd {tmp_path} && python -m pytest test_tried_op.py`" in said
+    assert f"graded-kernels check --record {tmp_path / 'tried_op_record.py'} tried_op" in said
     monkeypatch.syspath_prepend(str(tmp_path))
     modules = ("tried_op", "tried_op_record")
     try:

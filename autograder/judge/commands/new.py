@@ -38,7 +38,11 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.into} cannot be written to: {error}") from None
     record, stub, test = (options.into / name for name in written)
     print(f"{record}: what the op is. Change the formula; the cases are a family's, add your own.")
-    print(f"{stub}: write the kernel here.\n{test}: run it with `python -m pytest {test}`, or check the kernel alone:")
+    there = (
+        "" if options.into == Path() else f"cd {options.into} && "
+    )  # where pytest finds the modules, however configured
+    print(f"{stub}: write the kernel here.")
+    print(f"{test}: run it with `{there}python -m pytest {test.name}`, or check the kernel alone:")
     print(f"    graded-kernels check --record {record} {options.op} {stub}")
     return Exit.PASSED
 
