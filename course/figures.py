@@ -267,10 +267,12 @@ def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, flo
             x[x * bandwidth > vector], np.full((x * bandwidth > vector).sum(), vector), "--", color=color, linewidth=1
         )
         ax.text(x[-1], matrix * 1.1, name, color=color, ha="right", va="bottom", fontweight="bold")
+    last = {"bottom": 0.0, "top": 0.0}  # where the last name of each row stands
     for number, (intensity, name) in enumerate(sorted((intensity, name) for name, intensity in kernels.items())):
         ax.axvline(intensity, color=QUIET, linewidth=0.9, linestyle=":")
         y, side = ((1.4e9, "bottom"), (7e15, "top"))[number % 2]  # neighbours are too close for one row of names
-        ax.text(intensity, y, f"{name} ", rotation=90, ha="right", va=side, fontsize=9)
+        last[side] = max(intensity, 1.45 * last[side])  # a name is as wide as that
+        ax.text(last[side], y, f"{name} ", rotation=90, ha="right", va=side, fontsize=9)
 
 
 def drawing(name: str) -> SVG:
