@@ -25,7 +25,9 @@ from graded_kernels.autograder.runner.call.tree import Tree  # noqa: E402
 from tritonbench_judged import JUDGED  # noqa: E402
 from tritonracebench import WHY  # noqa: E402
 
+from ..audit.fix_recipes import FIXES as RECIPES  # noqa: E402
 from . import order  # noqa: E402
+from .fixes import entered  # noqa: E402
 
 FOUND = {  # a finding of the emulator -> the kind that it is of
     "out-of-bounds": "memory",
@@ -274,6 +276,47 @@ def racebench() -> Iterator[dict]:
         )
 
 
+def fixes() -> Iterator[dict]:
+    for name, one in entered().items():
+        for wrong in (True, False):
+            yield row(
+                f"fixes/{name}/{'wrong' if wrong else 'right'}",
+                one.kind,
+                wrong,
+                "fix",
+                f"{one.call.__module__}:{name}",
+                f"the commit github.com/{one.repository}/commit/{one.commit}, which repairs it",
+                one.licence,
+                place=one.place if wrong else "",
+                second="mathematics in float64, beside the call" if one.differs or not wrong else "",
+                twin=f"fixes/{name}/{'right' if wrong else 'wrong'}",
+                repository=one.repository,
+                commit=one.commit + ("^" if wrong else ""),
+            )
+
+
+def repairs() -> Iterator[dict]:
+    """Those of research/audit/fixes.md that were not drawn as well, and that leave no other fault."""
+    drawn = {one.commit for one in entered().values()}
+    for name, one in RECIPES.items():
+        if one.options or any(one.commit.startswith(commit) for commit in drawn):
+            continue
+        for wrong in (True, False):
+            yield row(
+                f"repairs/{name}/{'wrong' if wrong else 'right'}",
+                FOUND[one.kind],
+                wrong,
+                "repair",
+                name,
+                f"the commit github.com/{one.repository}/commit/{one.commit}, which repairs it",
+                "the repository's, not copied",
+                place=one.fault if wrong else "",
+                twin=f"repairs/{name}/{'right' if wrong else 'wrong'}",
+                repository=one.repository,
+                commit=one.parent if wrong else one.commit,
+            )
+
+
 FILES = {
     "answers": answers,
     "wild": wild,
@@ -284,6 +327,8 @@ FILES = {
     "order": batches,
     "tritonbench": tritonbench,
     "racebench": racebench,
+    "fixes": fixes,
+    "repairs": repairs,
 }
 
 

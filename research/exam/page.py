@@ -68,6 +68,11 @@ without compute-sanitizer, which is the second source of many of tritonbench's:
 Misses of a kind that the checker says it sees, and every false alarm. `check` and `compare` are asked for the rows that
 are an exercise of the course, or that have a reference.
 
+Two kinds of reasons are in others' labels. Programs that store *equal values* in one element are a race to those who
+label them so, and a hint to `sanitize`, as no order changes the result. *Lanes of a block pointer outside its shape*
+have an undefined value by Triton's documentation where no `padding_option` is given; a kernel that computes with them
+is right by its library's tests, and `sanitize` accuses it.
+
 {ours}
 
 ## Families
@@ -94,32 +99,32 @@ are an exercise of the course, or that have a reference.
   was changed after a checker's result: `python -m research.exam.half SALT`. The labels of the project's own rows can be
   read in this repository; the halves are for tuning on one and reporting the other, and hide nothing from who looks.
 
-## Fix commits: the rule, written before any was looked at
+## Fix commits
 
-Libraries: linkedin/Liger-Kernel, fla-org/flash-linear-attention, FlagOpen/FlagGems, pytorch/ao, unslothai/unsloth and
-vllm-project/vllm. Commits of the default branch from 2025-11-26 to 2026-11-25, the oldest first, whose subject has a
-word that begins with "fix", in any case, and which change a file that holds `@triton.jit` before or after them. Of the
-N in a library every n-th is taken, n = max(1, N // 7), at most seven; one that changes neither a kernel nor how it is
-launched is noted, and the next one is taken in its place. The program is a call as the library's tests make it, before
-the commit (wrong) and as of it (right). **Not run yet.**
+Kernels before a fix commit of the last twelve months and as of it, drawn by a rule that was written before any was
+looked at: the rule, each commit that was drawn and what became of it are in [fixes/DRAWN.md](fixes/DRAWN.md). A call
+of a few lines and what is right are in `fixes/`; `python -m research.exam --family fixes --checkouts FOLDER --checker
+sanitize` runs them, with a clone that has the history in `FOLDER/owner+name`.
 
 ## What this does not show
 
 `allclose` gets draws of each record's ordinary values, which in four exercises leave out what the exercise is about
 (averages over ranks, two merged pieces, a gradient from above). With draws of a case that has it, it accepts 83 of the
-129 functions of `wild` ([../checkers/allclose.md](../checkers/allclose.md)). The rows are not drawn from what people
-write: most wrong ones were written, or chosen, by the authors of one of the
-checkers. Of the {own} rows of this project's own families ours were made to see many; tritonbench and racebench are
-others' labels. A checker that finds a wrong program may find something else in it than the label says. Right means
-that nobody has found a mistake.
+129 functions of `wild` ([../checkers/allclose.md](../checkers/allclose.md)).
+But for `fixes`, rows are not drawn from what people write: most wrong ones were written, or chosen, by the authors of
+one of the checkers. Of the {own} rows of this project's own families ours were made to see many; the labels of
+tritonbench, racebench, fixes and repairs are others'. A checker that finds a wrong program may find something else in
+it than the label says. Right means that nobody has found a mistake.
 """
 FAMILIES = {
     "answers": "right answers of the course, in PyTorch and Triton",
     "faultless": "right kernels in many styles (tests/material/faultless)",
+    "fixes": "kernels of six libraries before a fix commit and as of it ([fixes/DRAWN.md](fixes/DRAWN.md))",
     "order": "functions of a batch (tests/material/batch_kernels.py)",
     "pairs": "a feature of Triton used right, and with one mistake (tests/material/pairs)",
     "planted": "small kernels with one bug each (tests/material/planted)",
     "racebench": "TritonRaceBench, labelled by triton-viz's authors",
+    "repairs": "kernels before a repair in their library's history and as of it (../audit/fixes.md)",
     "reports": "programs after public bug reports, with a repaired twin",
     "tritonbench": "TritonBench_G, labelled by its maintainers; the rest of what is flagged was read by hand",
     "wild": "functions bug for bug as libraries shipped them (kernels/wild)",
@@ -183,7 +188,7 @@ def text(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
             f"| {family} | {count[family, True]} | {count[family, False]} | {about} |"
             for family, about in FAMILIES.items()
         ),
-        own=sum(row.family not in ("tritonbench", "racebench") for row in every),
+        own=sum(row.family not in ("tritonbench", "racebench", "fixes", "repairs") for row in every),
     )
 
 

@@ -18,6 +18,7 @@ from graded_kernels.autograder import EXERCISES, Exercise
 from graded_kernels.autograder.judge.judge import arguments
 from graded_kernels.autograder.runner.call.tree import Tree
 
+from .fixes import Library
 from .row import HERE, Row
 
 MATERIAL = HERE.parents[1] / "tests" / "material"
@@ -163,6 +164,28 @@ def _launch(row: Row) -> Subject:
         spec.kernel_fn[spec.grid](*spec.make_args(seed), **spec.constexprs)
 
     return Subject(run, seeded=True)
+
+
+def _fix(row: Row) -> Subject:
+    library = Library(checkout(row), row.commit)
+
+    def run(seed: int) -> Results:
+        came, right = sown(seed, lambda: named(row.entry)(library))
+        return results(Tree.of(came).map(lambda one: one.cpu()), Tree.of(right).map(lambda one: one.cpu()))
+
+    return Subject(run, seeded=True, shim=True)
+
+
+def _repair(row: Row) -> Subject:
+    recipe = importlib.import_module("research.audit.fix_recipes").FIXES[row.entry]
+    library = Library(checkout(row), row.commit)
+
+    def run(seed: int) -> None:
+        os.environ["HOME"] = os.getcwd()  # FlagGems keeps there which configuration of an autotuner it chose
+        sys.path.insert(0, str(library.part(recipe.folder) / recipe.on_path))
+        sown(seed, recipe.call)
+
+    return Subject(run, shim=True)
 
 
 def checkout(row: Row) -> Path:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -13,6 +14,7 @@ sys.path.insert(0, str(ROOT))
 
 from research.exam import __main__ as command  # noqa: E402
 from research.exam import examine, half, page  # noqa: E402
+from research.exam.fixes import Library  # noqa: E402
 from research.exam.row import KINDS, Row, misfit, read  # noqa: E402
 from research.exam.said import Said, keep, kept  # noqa: E402
 
@@ -159,6 +161,50 @@ def test_what_ends_an_adapter_is_told(adapter):
     assert "MemoryError" in examine.examined("mine", broken("grows"), gigabytes=4).cannot
     adapter(check, CRASH_IS_FOUND=True)
     assert examine.examined("mine", broken("dies")).found
+
+
+def git(folder, *words):
+    told = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, check=True)
+    return told.stdout.strip()
+
+
+def committed(folder, value):
+    """A commit in which `toy.ops.one` has this value, and its packages cannot be imported."""
+    ops = folder / "src/toy/ops"
+    ops.mkdir(parents=True, exist_ok=True)
+    for package in (ops.parent, ops):
+        (package / "__init__.py").write_text("raise ImportError('the whole library')")
+    (ops / "one.py").write_text(
+        f"from toy.elsewhere import scale\nfrom .two import two\nvalue = {value} * scale + two\n"
+    )
+    (ops / "two.py").write_text("two = 2\n")
+    git(folder, "add", ".")
+    git(folder, "-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "fix: a value")
+    return git(folder, "rev-parse", "HEAD")
+
+
+def test_a_library_is_read_as_of_a_commit(tmp_path, monkeypatch):
+    """A file of theirs, before a commit and as of it, without the packages that it is in and with what is not here."""
+    clone = tmp_path / "owner+name"
+    clone.mkdir()
+    git(clone, "init", "-q")
+    committed(clone, 1)
+    commit = committed(clone, 5)
+    monkeypatch.chdir(tmp_path)
+    path = list(sys.path)
+    for revision, value in ((f"{commit}^", 12), (commit, 52)):
+        module = Library(clone, revision).module("src", "toy.ops.one", toy__elsewhere={"scale": 10})
+        assert module.value == value, revision
+    assert sys.path == path
+
+
+def test_a_fix_and_what_was_before_it_are_two_programs(tmp_path):
+    before = GOOD | {"name": "own/before", "how": "fix", "repository": "a/b", "commit": "1^", "twin": "own/after"}
+    after = before | {"name": "own/after", "wrong": False, "twin": "own/before"}
+    write(tmp_path, before, after)
+    assert "own/before: its twin own/after is the same program" in read(tmp_path)[1]
+    write(tmp_path, before, after | {"commit": "1"})
+    assert read(tmp_path)[1] == []
 
 
 def test_a_run_goes_on_where_it_was_left(tmp_path, monkeypatch, adapter, capsys):
