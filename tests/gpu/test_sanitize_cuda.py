@@ -29,6 +29,20 @@ def strided(x, y, rows, columns, row_stride, column_stride, BLOCK: tl.constexpr)
 
 
 @triton.jit
+def asked_kernel(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, 2 * tl.load(x + i))
+
+
+@triton.jit
+def refused_kernel(x, y, N: tl.constexpr):
+    total = 0
+    for i in range(N):
+        total += tl.load(x + i)
+    tl.store(y, total)
+
+
+@triton.jit
 def last(block):
     return block - 1
 
@@ -514,3 +528,18 @@ def test_a_program_seeds_the_random_numbers_of_both_devices():
         assert torch.seed() == torch.initial_seed()
     assert first.equal(others[0])
     assert first.equal(others[1])
+
+
+def test_a_program_may_ask_a_kernel_for_its_code(events):
+    """Of a launch, and of one that only its dtypes say."""
+    x = torch.ones(16, device="cuda")
+    launched = asked_kernel[(1,)](x, torch.empty_like(x), N=16)
+    assert launched.name == "asked_kernel"
+    assert "ld.global" in launched.asm["ptx"]
+    assert isinstance(launched.asm["cubin"], bytes)
+    assert "tt.load" in asked_kernel.warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm["ttir"]
+
+
+def test_code_that_does_not_compile_is_a_sentence(events):
+    with pytest.raises(Exception, match="`refused_kernel` does not compile: .*initial type int32"):
+        _ = refused_kernel.warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm

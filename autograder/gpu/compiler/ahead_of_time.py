@@ -224,6 +224,14 @@ def _prepare(
     return jobs
 
 
+def job_of(launch: KernelLaunch, target: Target) -> Json:
+    """A launch as a worker compiles all of it: its ``job``, and what it needs of the source as ``module``. Raises
+    Refused.
+    """
+    job = _Job(launch, target, True, False)
+    return {"job": _request(job), "module": extract(launch).content()}
+
+
 def _content(job: _Job) -> Json:
     """The kernel's code as the worker takes it; empty for a job that was refused."""
     return job.extract.content() if job.extract else {}

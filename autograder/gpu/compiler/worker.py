@@ -153,22 +153,11 @@ def compile_job(job: Json, source: Any, backend: Any, options: Any) -> Json:
     """
     from triton import knobs
 
-    from ..borrowed import compiler_ir as ir
-
-    context, log = _context(job["backend"]), io.StringIO()
-    stages: dict[str, Callable[..., Any]] = {}
-    ir.load_dialects(context)
-    backend.load_dialects(context)
-    made = source.make_ir(
-        backend.target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
-    )
-    metadata: Json = {"target": backend.target, **vars(options)}
-    texts: dict[str, str] = {}
-    backend.add_stages(stages, options, source.language)
+    log, texts, metadata = io.StringIO(), dict[str, str](), dict[str, Any]()
     knobs.nvidia.dump_ptxas_log = True  # registers and spills as ptxas counts them
     with contextlib.redirect_stdout(log):
-        for stage, make in stages.items():
-            made = make(made, metadata)
+        for stage, made, known in stages_of(job, source, backend, options):
+            metadata = known
             if stage == FRONT and not job["whole"]:
                 return {"operations": operations(str(made))}
             if stage in (FRONT, "ptx", "amdgcn"):
@@ -177,6 +166,24 @@ def compile_job(job: Json, source: Any, backend: Any, options: Any) -> Json:
     numbers = machine_code.amd(texts["amdgcn"]) if ptx is None else machine_code.nvidia(ptx, log.getvalue())
     counted = {"thread": _thread(job, texts[FRONT], made, metadata)} if job["size"] else {}
     return {"result": numbers | {"shared": metadata["shared"]}, **counted}
+
+
+def stages_of(job: Json, source: Any, backend: Any, options: Any) -> Iterator[tuple[str, Any, Json]]:
+    """Each stage's name, what it makes, and what is known of the kernel by then. Raises what Triton raises."""
+    from ..borrowed import compiler_ir as ir
+
+    context = _context(job["backend"])
+    stages: dict[str, Callable[..., Any]] = {}
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    made = source.make_ir(
+        backend.target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
+    )
+    metadata: Json = {"target": backend.target, **vars(options)}
+    backend.add_stages(stages, options, source.language)
+    for stage, make in stages.items():
+        made = make(made, metadata)
+        yield stage, made, metadata
 
 
 def _thread(job: Json, ttir: str, cubin: bytes, metadata: Json) -> Json:

@@ -1,5 +1,6 @@
 """Triton's driver for the simulated GPU, and its benchmark functions, which run once and time nothing."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -8,6 +9,8 @@ from typing import Any
 import torch
 from triton.backends.compiler import GPUTarget
 
+from ..compiler import launch_of
+from ..compiler.launches import source_of
 from ..devices import Properties
 from .placement import GPU
 from .streams import current
@@ -88,18 +91,27 @@ class Compiled:
     launch it.
 
     Both numbers are estimates, since nothing is compiled: 32 registers, and 4 bytes of shared memory for each thread,
-    with which a reduction exchanges one float32.
+    with which a reduction exchanges one float32. code: compiles where a program asks for ``asm``.
     """
 
     n_regs, n_spills = 32, 0
 
-    def __init__(self, kernel: Any, args: tuple[Any, ...], options: dict[str, Any]):
+    def __init__(self, kernel: Any, args: tuple[Any, ...], options: dict[str, Any], code: Callable[..., Any]):
         self._kernel, self._options, warps = kernel, options, options.get("num_warps", 4)
+        self._args, self._code, self.name = args, code, kernel.__name__
         parameters = inspect.signature(kernel.fn).parameters.values()
         defaults = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
         self.given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **options}
         shared = 4 * _WARP * warps
         self.metadata = SimpleNamespace(shared=shared, num_warps=warps, name=kernel.__name__)
+
+    @functools.cached_property
+    def asm(self) -> Any:
+        """The code of each stage."""
+        kernel = self._kernel
+        given = [_tensor_like(one) for one in self._args]
+        options = {name: _tensor_like(one) for name, one in self._options.items()}
+        return self._code(launch_of(kernel, tuple(given), options, source_of(kernel.fn)))
 
     def _init_handles(self) -> None:
         pass
@@ -116,3 +128,10 @@ class Compiled:
             return self._kernel.run(grid=grid, warmup=False, **self._options | given | fixed)
 
         return launch
+
+
+def _tensor_like(argument: Any) -> Any:
+    """A tensor, where `warmup` is given a dtype or what stands for a tensor of one."""
+    dtype = argument if isinstance(argument, torch.dtype) else getattr(argument, "dtype", None)
+    stands_in = isinstance(dtype, torch.dtype) and not isinstance(argument, torch.Tensor)
+    return torch.empty(16, dtype=dtype) if stands_in else argument

@@ -23,6 +23,9 @@ from ..borrowed import (
     pin_memory_loop,
     torch_C,
 )
+from ..compiler import KernelLaunch
+from ..compiler.bindings import Refused
+from ..compiler.on_demand import Code, NotCompiled, code_of
 from ..devices import DEFAULT, DEVICES, Properties
 from . import (
     allocations,
@@ -53,13 +56,14 @@ class Simulated:
     unlike_gpu: dict[str, None]
 
 
+CodeOf = Callable[[KernelLaunch, int], Code]
 _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
 
 
 @contextlib.contextmanager
-def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterator[Simulated]:
+def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT, code: CodeOf = code_of) -> Iterator[Simulated]:
     """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
-    device: a key of `DEVICES`.
+    device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it.
     """
     calls, gpu = DeviceCalls(), DEVICES[device]
     gpu = replace(gpu, total_memory=min(gpu.total_memory, memory_size.total()))  # suites leave out what does not fit
@@ -67,7 +71,11 @@ def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT) -> Iterato
     allocations.reset_accumulated()
     with contextlib.ExitStack() as stack:
         compiler, placement = Compiler(refuse, stack), Placement(calls)
-        for owner, name, value in [*_torch(calls, gpu, refuse), (torch, "compile", compiler), *_triton(gpu, refuse)]:
+        for owner, name, value in [
+            *_torch(calls, gpu, refuse),
+            (torch, "compile", compiler),
+            *_triton(gpu, refuse, code),
+        ]:
             stack.enter_context(_replaced(owner, name, value))
         stack.enter_context(matmul.simulated())
         stack.enter_context(fake_tensors.on_the_gpu())
@@ -206,11 +214,17 @@ def _autocast() -> list[_Replacement]:
     ]
 
 
-def _triton(gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
+def _triton(gpu: Properties, refuse: Callable[[str], NoReturn], code: CodeOf) -> list[_Replacement]:
     run = InterpretedFunction.run
 
+    def asm(launch: KernelLaunch) -> Code:
+        try:
+            return code(launch, gpu.architecture)
+        except (NotCompiled, Refused) as error:
+            refuse(f"{error}.")
+
     def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
-        handle = Compiled(kernel, args, options)
+        handle = Compiled(kernel, args, options, asm)
         if not warmup:
             if graphs.capturing() and callable(grid):  # a replay has the grid of its capture
                 grid = grid(handle.given)

@@ -9,6 +9,8 @@ from unittest.mock import patch
 import numpy as np
 import torch
 
+from ..compiler import KernelLaunch
+from ..compiler.on_demand import Code, code_of
 from ..cuda import graphs, reachable, shimmed, streams
 from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError, Observed
@@ -16,6 +18,7 @@ from .changed import Changed
 from .exports import watched_exports
 from .launch_forms import Forms
 from .sanitizer import Sanitizer
+from .subprocesses import unreported
 from .uninitialised import UninitialisedMemory
 
 
@@ -34,6 +37,11 @@ class Watch:
     def shim(self) -> str:
         """What a report calls the simulated GPU, "" for none."""
         return self.gpu.title if self.gpu else ""
+
+
+def _code_of(launch: KernelLaunch, architecture: int) -> Code:
+    with unreported():
+        return code_of(launch, architecture)
 
 
 @contextlib.contextmanager
@@ -55,7 +63,7 @@ def watched(
     with emulator, np.errstate(all="ignore"), uninitialised, contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer, emulator))
         if shim and not torch.cuda.is_available():
-            simulated = stack.enter_context(shimmed(sanitizer.refuse, device))
+            simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of))
             sanitizer.reachable, sanitizer.waits, sanitizer.origins = reachable, graphs.forbid, simulated.origins
             sanitizer.streams = streams
             watch = Watch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
