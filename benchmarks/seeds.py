@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
@@ -51,7 +52,7 @@ same; for *missed* only where the bug raises or gives NaN or infinity.
 
 {verdict}
 """
-HEAD = "| exercise | answers | seeds | false | missed | points | largest | which |\n" + "|---" * 8 + "|"
+HEAD = "| exercise | answers | seeds | false | missed | points | largest | which | measured |\n" + "|---" * 9 + "|"
 OTHER_SEED = 1001
 EQUAL = 1e-6  # points
 PAGE = Path(__file__).with_suffix(".md")
@@ -227,7 +228,7 @@ def found(record: Exercise, seeds: range) -> Found:
 
 def row(name: str, seeds: range, one: Found) -> str:
     counts = f"{one.false} | {one.missed} | {one.apart} | {one.largest:.0f}"
-    return f"| `{name}` | {one.answers} | {len(seeds)} | {counts} | {'; '.join(one.which)} |"
+    return f"| `{name}` | {one.answers} | {len(seeds)} | {counts} | {'; '.join(one.which)} | {date.today()} |"
 
 
 def rows_of(text: str) -> dict[str, str]:
@@ -255,7 +256,7 @@ def main() -> None:
     for name in asked.exercise or [name for name in every if name not in kept]:
         kept[name] = row(name, range(asked.seeds), found(every[name], range(asked.seeds)))
         print(kept[name], flush=True)
-        rows = [kept.get(one, f"| `{one}` | {NOT_RUN} | | | | | | |") for one in every]
+        rows = [kept.get(one, f"| `{one}` | {NOT_RUN} | | | | | | | |") for one in every]
         PAGE.write_text(page(rows), encoding="utf-8")
 
 
