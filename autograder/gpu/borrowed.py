@@ -106,6 +106,7 @@ UNDOCUMENTED = {
     "triton.compiler.code_generator": "what the emulator refuses because the compiler does",
     "triton.backends.compiler": _COMPILER,
     "triton.backends.amd.compiler": _COMPILER,
+    "triton.backends.nvidia": "where NVIDIA's disassembler is, which Triton brings along",
     "triton.backends.nvidia.compiler": _COMPILER,
     "triton.language.semantic": "operations of the language in the emulator",
     "triton.language.target_info": "a kernel that asks for its GPU",
