@@ -11,7 +11,7 @@ from .cases.suspect import first, suspect
 
 def probabilities(q: Tensor, k: Tensor) -> Tensor:
     """softmax(q kᵀ / √D), (M, N) float32. q: (M, D), k: (N, D), both bfloat16; D is a power of two."""
-    return (q @ k.T / q.shape[1] ** 0.5).softmax(1)
+    return torch.softmax(q @ k.T / q.shape[1] ** 0.5, 1)
 
 
 def _no_heads(q: Tensor, k: Tensor) -> str:

@@ -61,7 +61,7 @@ class Smallest:
         for many in parts:
             size = -(-value.numel() // many)
             for first in range(0, value.numel(), size):
-                if not self._still(_at(number, lambda x, a=first, b=first + size: _zeroed(x, a, b))) and many == 1:
+                if not self._still(_at(number, partial(_zeroed, first=first, last=first + size))) and many == 1:
                     break
             if size == 1 or time.process_time() > self._until:
                 return
