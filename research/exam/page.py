@@ -109,7 +109,7 @@ sanitize` runs them, with a clone that has the history in `FOLDER/owner+name`.
 ## What this does not show
 
 `allclose` gets draws of each record's ordinary values, which in four exercises leave out what the exercise is about
-(averages over ranks, two merged pieces, a gradient from above). With draws of a case that has it, it accepts 83 of the
+(averages over ranks, two merged pieces, a gradient from above). With draws of a case that has it, it accepts 83 of
 129 functions of `wild` ([../checkers/allclose.md](../checkers/allclose.md)).
 But for `fixes`, rows are not drawn from what people write: most wrong ones were written, or chosen, by the authors of
 one of the checkers. Of the {own} rows of this project's own families ours were made to see many; the labels of

@@ -57,7 +57,8 @@ def ascend_kkt(library):
 
 
 def conv(library):
-    return library.module("", "fla.modules.conv.triton.ops", einops=EINOPS)
+    dispatch = {"dispatch": lambda name: lambda function: function}
+    return library.module("", "fla.modules.conv.triton.ops", einops=EINOPS, fla__modules__backends=dispatch)
 
 
 @fla(
@@ -167,6 +168,31 @@ def conv_of_strided_gradient(library):
     dy = torch.randn(1, channels, times, device="cuda").mT
     dx, dw, *_ = conv(library).causal_conv1d_bwd(x, dy, None, weight, BT=16)
     return (dx, dw), right_conv(x, weight, None, dy)[:2]
+
+
+@fla("6d80721f74", "layout", "modules/conv/triton/kernels.py: of the gradient from above, channels are read one apart")
+def conv_state_of_strided_gradient(library):
+    times, channels, width = 16, 4, 4
+    x, weight = torch.randn(1, times, channels, device="cuda"), torch.randn(channels, width, device="cuda")
+    before = torch.randn(1, channels, width, device="cuda")
+    dy = torch.randn(1, channels, times, device="cuda").mT
+    dh = conv(library).compute_dh0_triton(dy, None, weight, before, None, None)
+    return dh[..., 1:], right_conv(x, weight, before, dy)[2][..., 1:]
+
+
+@fla(
+    "a252c17d77",
+    "gradient",
+    "modules/conv/triton/kernels.py: in a short sequence, the final state's gradient is misplaced",
+)
+def conv_final_state_gradient(library):
+    times, channels, width = 2, 4, 4
+    x, dy = (torch.randn(1, times, channels, device="cuda") for _ in range(2))
+    weight, before = torch.randn(channels, width, device="cuda"), torch.randn(1, channels, width, device="cuda")
+    dht = torch.randn(1, channels, width, device="cuda")
+    dx, *_ = conv(library).causal_conv1d_bwd(x, dy, dht, weight, initial_state=before, BT=16)
+    right = right_conv(x, weight, before, dy)[0] + dht[..., width - times :].double().mT
+    return dx, right
 
 
 def right_conv(x, weight, before, dy):
