@@ -104,6 +104,30 @@ def f(x):
     assert os.environ["SIDE_BY_SIDE_SECRET"] == "a word"
 
 
+def test_a_call_of_the_reference_where_gradients_are_asked_is_refused(worker):
+    text = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0.0).to(tl.float32)
+    tl.store(y_ptr + at, x * tl.sigmoid(x), mask=at < n)
+
+def silu(x):
+    if x.requires_grad:
+        return torch.nn.functional.silu(x)
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+    return y
+"""
+    report = isolated(worker, Code(text, "silu"), torch.nn.functional.silu)
+    assert not report.passed and report.score == 0 and "silu is the answer itself" in str(report), str(report)
+
+
 def test_gradients_are_compared(worker):
     text = """
 import torch

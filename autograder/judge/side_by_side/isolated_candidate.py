@@ -145,7 +145,7 @@ class _Tries:
 
     def attached(self, found: IsolatedCandidate) -> bool:
         """Whether a result is attached to the graph."""
-        form = replace(found.form, asked=True, basic=found.basic)
+        form = replace(found.form, asked=True, basic=False)  # closed to none: `_with_gradients` finds what it calls
         contract = replace(self.forward, form=form, outputs=("attached",), fewest=1, writes=())
         with _runner(found, contract) as runner:
             came = runner.once(Call(self.reference.arguments))
