@@ -7,7 +7,7 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder.gpu.emulator import CANNOT_SHOW, Emulator, EmulatorError
-from graded_kernels.autograder.gpu.emulator.findings import here, place_of
+from graded_kernels.autograder.gpu.emulator.findings import current_place, place_of
 
 
 @triton.jit
@@ -272,7 +272,7 @@ def test_python_operators_between_blocks_are_noted():
 
 def test_a_library_whose_name_begins_like_pytorchs_is_not_pytorch():
     """torchao has kernels of its own, and a finding in one has their line."""
-    file, found = f"{Path(torch.__file__).parent}ao/kernels.py", {"here": here}
+    file, found = f"{Path(torch.__file__).parent}ao/kernels.py", {"current_place": current_place}
     with pytest.raises(ZeroDivisionError) as raised:
-        exec(compile("place = here()\n1 / 0", file, "exec"), found)
+        exec(compile("place = current_place()\n1 / 0", file, "exec"), found)
     assert (found["place"].file, place_of(raised.value).line) == (file, 2)

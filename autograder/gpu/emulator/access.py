@@ -9,8 +9,8 @@ import numpy as np
 
 from . import messages
 from .address_space import Outside, Part, Region, distinct
-from .claims import Lie
-from .findings import EmulatorError, Place, here
+from .claims import FalseClaim
+from .findings import EmulatorError, Place, current_place
 from .footprint import Beside, Footprint, Kept
 from .order import Order
 from .poison import memory
@@ -136,7 +136,7 @@ class Access(Footprint):
         if region is not None:
             left, program = math.prod(self.grid) - self.started, self.grid_index(self.program)
             value = region.show(values.flat[0])
-            raise EmulatorError(messages.endless(self.kernel, region, value, left, program, here()))
+            raise EmulatorError(messages.endless(self.kernel, region, value, left, program, current_place()))
 
     def _loaded(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
         """Notes what lanes load, and whether other lanes of the program have stored it, with no barrier between."""
@@ -184,10 +184,10 @@ class Access(Footprint):
                     ),
                 )
 
-    def lie(self, lie: Lie, program: int, place: Place) -> None:
+    def note_false_claim(self, claim: FalseClaim, program: int, place: Place) -> None:
         """Reports a claim about values that is false in a program."""
-        region, where = self.space.find(lie.value), self.grid_index(program)
-        make = functools.partial(messages.false_hint, self.kernel, lie, region, where)
+        region, where = self.space.find(claim.value), self.grid_index(program)
+        make = functools.partial(messages.false_hint, self.kernel, claim, region, where)
         self._report("false-hint", region.name if region else "", make, place)
 
     def barrier(self) -> None:
@@ -293,7 +293,9 @@ class Access(Footprint):
         parts = self.space.resolve(addresses, itemsize)
         if isinstance(parts, Outside):
             program = self.grid_index(self.program)
-            raise EmulatorError(messages.out_of_bounds(self.kernel, verb, parts, mask, program, self.grid, here()))
+            raise EmulatorError(
+                messages.out_of_bounds(self.kernel, verb, parts, mask, program, self.grid, current_place())
+            )
         return parts
 
     def _remember(

@@ -12,7 +12,7 @@ from .access import Access
 from .address_space import Region
 from .emulator import Emulator
 from .execution import execute
-from .findings import EmulatorError, here
+from .findings import EmulatorError, current_place
 from .observer import Byte, Call, Fill, Repeated, Touch
 from .order import Order
 from .shadow import Clash, Shadow
@@ -58,7 +58,7 @@ class _Again(Emulator):
 
     @property
     def fill(self) -> float:
-        return self._fill(here()) if callable(self._fill) else self._fill
+        return self._fill(current_place()) if callable(self._fill) else self._fill
 
     @fill.setter
     def fill(self, value: float | None) -> None:
@@ -80,7 +80,7 @@ class _Again(Emulator):
         return self._shadows[region.address]
 
     def _touched(self, reads: bool, number: int) -> None:
-        self._repeated.touches.append(Touch(reads, here(), number - self.access.first - 1))
+        self._repeated.touches.append(Touch(reads, current_place(), number - self.access.first - 1))
 
 
 class _Watching(Shadow):

@@ -7,7 +7,7 @@ import numpy as np
 from triton.runtime.interpreter import TensorHandle
 
 from . import libdevice
-from .findings import EmulatorError, Finding, here
+from .findings import EmulatorError, Finding, current_place
 
 _ONE = re.compile(r"^\s*([a-z0-9.]+)\s+\$0\s*,\s*\$1\s*;?\s*$")
 
@@ -64,7 +64,7 @@ def function(text: str) -> Callable[[np.ndarray], np.ndarray]:
     match = _ONE.match(text)
     if match and match.group(1) in _KNOWN:
         return _KNOWN[match.group(1)]
-    place = here()
+    place = current_place()
     known = ", ".join(sorted(_KNOWN))
     message = (
         f"The emulator cannot run this inline assembly, at {place}. It knows one instruction of the form `op $0, $1;` "

@@ -12,7 +12,7 @@ from triton.runtime.interpreter import TensorHandle
 from ..borrowed import ir
 from . import arithmetic, assembly, claims, elementwise, float8, libdevice, masked_off, messages, offsets, scaled
 from .atomics import Atomics, Mask, mask_of
-from .findings import here, numbers_here
+from .findings import current_place, numbers_of_the_line
 from .handles import cast, numpy_type, rounded, wide
 from .integers import Operation
 
@@ -41,16 +41,18 @@ class StrictBuilder(Atomics):
 
     def claim(self, name: str, handle: TensorHandle, sizes: list[int]) -> None:
         """Reports what `tl.multiple_of` or one of its like claims of a handle where it is false."""
-        found = self._lie(name, handle, handle.data, sizes)
+        found = self._false_claim(name, handle, handle.data, sizes)
         if found is not None:
-            self.access.lie(found, self.access.program, here())
+            self.access.note_false_claim(found, self.access.program, current_place())
 
-    def _lie(self, name: str, handle: TensorHandle, data: np.ndarray, sizes: list[int]) -> claims.Lie | None:
+    def _false_claim(
+        self, name: str, handle: TensorHandle, data: np.ndarray, sizes: list[int]
+    ) -> claims.FalseClaim | None:
         step = numpy_type(handle.get_element_ty()).itemsize if handle.dtype.scalar.is_ptr() else 1
         if data.dtype.kind not in "iu" or not data.size:
             return None
         missing = self.front + len(sizes) - data.ndim  # a number is a block of one
-        return claims.lie(name, data.astype(np.int64).reshape(*data.shape, *[1] * missing), sizes, step)
+        return claims.false_claim(name, data.astype(np.int64).reshape(*data.shape, *[1] * missing), sizes, step)
 
     def create_barrier(self) -> None:
         self.access.barrier()
@@ -64,7 +66,7 @@ class StrictBuilder(Atomics):
             raise AssertionError(message)
 
     def create_assume(self, condition: TensorHandle) -> None:
-        numbers = numbers_here()
+        numbers = numbers_of_the_line()
         self.create_assert(
             condition,
             f"{numbers}{numbers and ', so '}the promise is false. A compiler that believes it may leave out what other "

@@ -11,7 +11,7 @@ NAMES = ("multiple_of", "max_contiguous", "max_constancy")
 
 
 @dataclass(frozen=True)
-class Lie:
+class FalseClaim:
     """A claim that a value makes false. before: the value of the lane before it."""
 
     name: str
@@ -20,7 +20,7 @@ class Lie:
     before: int | None
 
 
-def lie(name: str, values: np.ndarray, sizes: list[int], step: int) -> Lie | None:
+def false_claim(name: str, values: np.ndarray, sizes: list[int], step: int) -> FalseClaim | None:
     """The first value that makes a claim false; None where it is true.
 
     values: integers, or addresses of elements of ``step`` bytes; their last axes are the block's. sizes: what is
@@ -41,5 +41,5 @@ def lie(name: str, values: np.ndarray, sizes: list[int], step: int) -> Lie | Non
         if false.any():
             at = np.unravel_index(int(false.argmax()), lanes.shape)
             before = int(lanes[*at[:-1], at[-1] - 1]) if at[-1] else None
-            return Lie(name, size, int(lanes[at]), before)
+            return FalseClaim(name, size, int(lanes[at]), before)
     return None

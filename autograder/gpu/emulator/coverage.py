@@ -16,7 +16,7 @@ import numpy as np
 import triton
 
 from . import rewrite
-from .findings import Place, here
+from .findings import Place, current_place
 
 ALL, SOME, NONE = 1, 2, 4  # lanes of a program that a mask lets through
 _EVERYTHING = ALL | SOME | NONE
@@ -54,7 +54,7 @@ class Coverage:
 
     def masked(self, rows: np.ndarray) -> None:
         """Notes the mask of an access: one row for each program, one column for each lane."""
-        place = here()
+        place = current_place()
         before = self.masks.get(place, 0)
         if before != _EVERYTHING:
             seen = before | _let_through(rows)

@@ -15,7 +15,7 @@ from .access import Access
 from .address_space import Region
 from .coverage import Coverage
 from .execution import execute
-from .findings import EmulatorError, Finding, Place, here
+from .findings import EmulatorError, Finding, Place, current_place
 from .fresh_memory import FreshMemory, unwritten
 from .grid import Replay
 from .history import Histories
@@ -203,7 +203,7 @@ class Emulator:
         room = tensor.untyped_storage().nbytes() // tensor.dtype.itemsize
         return unwritten(name, tensor.shape, empty, self._nobody(), stored, room, idle)
 
-    def _idle(self, shadow: Shadow | None) -> messages.Idle | None:
+    def _idle(self, shadow: Shadow | None) -> messages.ProgramsWithoutStore | None:
         """The programs of which nothing is in a storage, of the launch that stored there last."""
         if shadow is None or not isinstance(shadow.writer, np.ndarray):
             return None
@@ -217,7 +217,7 @@ class Emulator:
         idle = np.setdiff1d(np.arange(math.prod(launch.grid)), active)
         x, y, z = (axis.tolist() for axis in np.unravel_index(idle, launch.grid))
         programs = list(zip(x, y, z, strict=True))
-        return messages.Idle(launch.name, programs, active.size, early_returns(launch.kernel))
+        return messages.ProgramsWithoutStore(launch.name, programs, active.size, early_returns(launch.kernel))
 
     def _nobody(self) -> str:
         idle = next((launch for launch in self._launches if not all(launch.grid)), None)
@@ -296,7 +296,7 @@ class Emulator:
 
     def note_undefined(self, kernel: str, region: Region | None) -> None:
         """Notes a load with masked-off lanes and no ``other``. region: None where its address is in no tensor."""
-        place = here()
+        place = current_place()
         self.note_masked_off(place, np.array(self.access.program - self.access.first - 1))
         if region is not None:
             make = functools.partial(messages.masked_load, kernel, region.name)
@@ -389,7 +389,7 @@ class Emulator:
         make: Callable[[Place], Finding],
         place: Place | None = None,
     ) -> Finding:
-        place = place or here()
+        place = place or current_place()
         key = (kind, tensor, place)
         if key not in self._said:
             self._said[key] = make(place)

@@ -17,7 +17,7 @@ from triton.runtime import interpreter
 from ..borrowed import DisableTorchFunction, normalize_ty, on_host, restore_on_device
 from . import advice
 from .access import Access
-from .findings import EmulatorError, Finding, here, place_of
+from .findings import EmulatorError, Finding, current_place, place_of
 from .grid import run
 from .launch import Launch
 from .launch_arguments import Arguments, describe
@@ -70,7 +70,7 @@ def check_arguments(arguments: dict[str, Any], constexprs: list[str], kernel: st
 
 def not_launched(kernel: str) -> EmulatorError:
     """The error of a kernel that is called without a grid."""
-    place = here()
+    place = current_place()
     text = (
         f"`{kernel}` is a kernel, and {place} calls it like a function. Launch it on a grid: "
         f"`{kernel}[(triton.cdiv(n, BLOCK),)](...)`."
@@ -80,7 +80,7 @@ def not_launched(kernel: str) -> EmulatorError:
 
 def check_warps(num_warps: int, kernel: str) -> None:
     """Refuses a number of warps that no GPU can launch. Raises EmulatorError."""
-    place = here()
+    place = current_place()
     if num_warps < 1 or num_warps & (num_warps - 1):
         reason = "num_warps must be a power of 2, at most 32"
     elif num_warps > _MOST_WARPS:

@@ -119,7 +119,7 @@ class Place:
         return f"line {self.line}, `{self.source}`" if self.source else f"line {self.line}"
 
 
-def here() -> Place:
+def current_place() -> Place:
     """The innermost line that is neither Triton's nor ours."""
     frame = _frame()
     return Place(frame.f_code.co_filename, frame.f_lineno) if frame else Place()
@@ -132,10 +132,10 @@ def _frame() -> FrameType | None:
     return frame
 
 
-def numbers_here() -> str:
+def numbers_of_the_line() -> str:
     """``s is 0, n is 3``: the numbers that the line under way names; "" where it names none."""
     frame, found = _frame(), []
-    for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", here().source)) if frame else ():
+    for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", current_place().source)) if frame else ():
         value = frame.f_locals.get(name) if frame else None
         data: Any = getattr(getattr(value, "handle", None), "data", getattr(value, "value", value))
         if getattr(data, "size", 0) == 1:
@@ -149,12 +149,12 @@ def not_emulated(text: str) -> NoReturn:
     """Ends the launch at an operation that the emulator cannot run. ``text``, with a {place}, says which and why.
     Raises EmulatorError.
     """
-    place = here()
+    place = current_place()
     text = text.format(place=place)
     raise EmulatorError(Finding("not-emulated", text, line=place.line, source=place.source, file=place.file))
 
 
-def way() -> str:
+def kind_of_access() -> str:
     """How the access under way reached memory: ``descriptor``, ``block pointer``, or ``""`` for plain pointers."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

@@ -140,7 +140,7 @@ def unwritten(
     cure: str = "Store the result in it.",
     stored: int | None = 0,
     room: int = 0,
-    idle: messages.Idle | None = None,
+    idle: messages.ProgramsWithoutStore | None = None,
 ) -> Finding:
     """The finding on a tensor of which the elements of ``empty`` were never written. cure: said where that is all of
     them. stored: how many elements kernels stored, None where none runs. room: how many the memory has, of which the

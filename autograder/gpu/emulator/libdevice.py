@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import arithmetic
-from .findings import EmulatorError, Finding, here
+from .findings import EmulatorError, Finding, current_place
 
 _ROOT_PI, _ROOT_2 = math.sqrt(math.pi), math.sqrt(2)
 _NORMAL = NormalDist()
@@ -213,6 +213,6 @@ def call(symbol: str, arguments: list[np.ndarray]) -> np.ndarray:
             return _RAW[candidate](*arguments)
         if candidate in _FLOAT:
             return _FLOAT[candidate](*[a.astype(np.float64) for a in arguments])
-    place = here()
+    place = current_place()
     text = f"The emulator does not know `{symbol}`, called at {place}. Use another function, or write it out with `tl`."
     raise EmulatorError(Finding("not-emulated", text, line=place.line, source=place.source, file=place.file))

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...words import count
 from .address_space import Outside, Region
-from .claims import Lie
-from .findings import Finding, Kind, Place, way
+from .claims import FalseClaim
+from .findings import Finding, Kind, Place, kind_of_access
 from .footprint import Beside
 from .shadow import Clash
 
@@ -17,7 +17,7 @@ Program = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Idle:
+class ProgramsWithoutStore:
     """The programs of a launch of which nothing is in a tensor, and how many others are ``active``. returns: the lines
     of the kernel at which a program may end early.
     """
@@ -88,7 +88,7 @@ def _advice(verb: str, region: Region, miss: Outside, mask: np.ndarray | None, p
             f"The offset wrapped around at 2^31: {miss.offset + 2**32:,} does not fit in 32 bits. Make one factor "
             "64-bit before multiplying, as in `row.to(tl.int64) * stride`."
         )
-    how = way()
+    how = kind_of_access()
     if how == "descriptor":
         return "Make the descriptor with the tensor's own shape and strides: what is beyond the shape is never touched."
     if how == "block pointer":
@@ -120,7 +120,13 @@ def _advice(verb: str, region: Region, miss: Outside, mask: np.ndarray | None, p
 
 
 def some_unwritten(
-    name: str, missing: int, total: int, index: tuple[int, ...], stored: int | None, room: int, idle: Idle | None
+    name: str,
+    missing: int,
+    total: int,
+    index: tuple[int, ...],
+    stored: int | None,
+    room: int,
+    idle: ProgramsWithoutStore | None,
 ) -> str:
     """The sentences of a finding "unwritten". index: of the first of the ``missing`` elements. stored: how many
     elements the programs stored in all, an element that two stored counted twice; None where no kernel runs. room: how
@@ -340,16 +346,16 @@ def configuration(kernel: str, chosen: str, place: Place) -> Finding:
     return Finding("configuration", text, kernel, line=place.line, source=place.source, file=place.file)
 
 
-def false_hint(kernel: str, lie: Lie, region: Region | None, program: Program, place: Place) -> Finding:
+def false_hint(kernel: str, claim: FalseClaim, region: Region | None, program: Program, place: Place) -> Finding:
     """A claim about values that is false. region: of the pointers that it is about; None where it is about integers."""
-    value, before = (_shown(number, region) for number in (lie.value, lie.before or 0))
+    value, before = (_shown(number, region) for number in (claim.value, claim.before or 0))
     wrong = {
-        "multiple_of": f"{value} begins a run of neighbours and is not a multiple of {lie.size}",
-        "max_contiguous": f"{value} does not follow {before} as its neighbour, in a run of {lie.size}",
-        "max_constancy": f"{value} comes after {before}, in a group of {lie.size} equal values",
+        "multiple_of": f"{value} begins a run of neighbours and is not a multiple of {claim.size}",
+        "max_contiguous": f"{value} does not follow {before} as its neighbour, in a run of {claim.size}",
+        "max_constancy": f"{value} comes after {before}, in a group of {claim.size} equal values",
     }
     text = (
-        f"`tl.{lie.name}` in `{kernel}` is false in program {program}, {place}: {wrong[lie.name]}. A compiler that "
+        f"`tl.{claim.name}` in `{kernel}` is false in program {program}, {place}: {wrong[claim.name]}. A compiler that "
         "believes it may load or store other elements. Take it out, or claim what is true."
     )
     tensor = region.name if region else ""

@@ -4,7 +4,7 @@ from typing import NoReturn
 
 import triton
 
-from .findings import EmulatorError, Finding, here
+from .findings import EmulatorError, Finding, current_place
 
 
 class Refused(EmulatorError, triton.CompilationError):  # type: ignore[misc]  # of a library without types
@@ -18,6 +18,6 @@ class Refused(EmulatorError, triton.CompilationError):  # type: ignore[misc]  # 
 
 def refuse(why: str) -> NoReturn:
     """Ends the launch at the kernel's line under way, which the compiler would refuse. Raises Refused."""
-    place = here()
+    place = current_place()
     text = f"The kernel does not compile for a GPU, {place}: {why}"
     raise Refused(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))

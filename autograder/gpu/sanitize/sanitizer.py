@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 
 import torch
 
-from ..emulator.findings import EmulatorError, Finding, here
+from ..emulator.findings import EmulatorError, Finding, current_place
 from ..emulator.footprint import Beside
 from ..emulator.launch import Launch
 from ..emulator.observer import Call, Ended, Observer
@@ -205,7 +205,7 @@ class Sanitizer(Observer):
 
     def refuse(self, text: str) -> NoReturn:
         """Records that ``text`` says why something cannot be emulated, and raises EmulatorError with it."""
-        place = here()
+        place = current_place()
         error = EmulatorError(
             Finding("not-emulated", f"{text} ({place})", "", line=place.line, source=place.source, file=place.file)
         )
@@ -232,7 +232,7 @@ class Sanitizer(Observer):
             before = [one for one in self._earlier if one.at == (stream, count - 1) and not self.computed]
             earlier += [Beside(one.numbers, one.who, dependent=True) for one in before]
         self.computed = False
-        self._earlier.append(_Earlier((stream, count), numbers, f"`{launch.name}`, launched in {here()},"))
+        self._earlier.append(_Earlier((stream, count), numbers, f"`{launch.name}`, launched in {current_place()},"))
         return earlier
 
     def forgotten(self, address: int) -> None:
@@ -278,7 +278,7 @@ class Sanitizer(Observer):
     def _data(self, finding: Finding, kind: str, key: _Key) -> dict[str, Any]:
         file, line, source = finding.file, finding.line, finding.source
         if not line:  # of the launch itself, such as its grid
-            place = here()
+            place = current_place()
             file, line, source = place.file, place.line, place.source
         if not line and self._function is not None:
             file, line = self._function.__code__.co_filename, self._function.__code__.co_firstlineno

@@ -11,7 +11,7 @@ from ..borrowed import DisableTorchFunction, TorchDispatchMode, schema
 from ..cuda.lazy_dynamo import lazily
 from ..cuda.placement import has_storage
 from ..emulator import Observed
-from ..emulator.findings import Finding, here
+from ..emulator.findings import Finding, current_place
 from ..emulator.written_elements import COPIES, moved
 from .sanitizer import Sanitizer
 
@@ -92,7 +92,7 @@ def say_unwritten(sanitizer: Sanitizer, emulator: Observed, verb: str, operator:
     whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
     missing = emulator.unwritten(tensor, f"`{name}`" if whole else f"this part of `{name}`")
     if missing:
-        place, what = here(), missing.message
+        place, what = current_place(), missing.message
         text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {what[0].upper()}{what[1:]}"
         sanitizer.say(
             Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)

@@ -73,16 +73,16 @@ class GridBuilder(StrictBuilder):
 
     def claim(self, name: str, handle: TensorHandle, sizes: list[int]) -> None:
         live, data = self.programs.live, handle.data
-        if self._lie(name, handle, self.programs.only_live(data), sizes) is None:
+        if self._false_claim(name, handle, self.programs.only_live(data), sizes) is None:
             return
         ranks = self.memory.ranks(live)
         for place in np.argsort(ranks).tolist():  # the first program of which it is false is reported
             row = live[place]
-            found = self._lie(name, handle, data[row : row + 1] if len(data) > 1 else data, sizes)
+            found = self._false_claim(name, handle, data[row : row + 1] if len(data) > 1 else data, sizes)
             if found is not None:
                 region = self.access.space.find(found.value)
                 tensor = region.name if region else ""
-                self.emulator.lie(found, tensor, int(ranks[place]), int(self.programs.numbers[row]))
+                self.emulator.note_false_claim(found, tensor, int(ranks[place]), int(self.programs.numbers[row]))
                 return
 
     def switch(self, programs: Programs) -> None:

@@ -14,8 +14,8 @@ from triton.runtime import interpreter
 from .. import messages
 from ..access import Access
 from ..address_space import Region
-from ..claims import Lie
-from ..findings import Finding, Place, here
+from ..claims import FalseClaim
+from ..findings import Finding, Place, current_place
 from .fallback import Fallback, NoLockstep, TooWide, Traced
 from .freed_memory import keep_freed_memory
 from .grid_builder import GridBuilder
@@ -40,7 +40,7 @@ class _Watcher:
         self.looser: set[str] = set()
         self.undefined: dict[Place, list[np.ndarray]] = {}
         self.noticed: dict[tuple[str, str, Place], Callable[[Place], Finding]] = {}
-        self.lies: dict[tuple[str, Place], tuple[int, int, Lie, int]] = {}
+        self.false_claims: dict[tuple[str, Place], tuple[int, int, FalseClaim, int]] = {}
         self._count = itertools.count()
 
     @property
@@ -51,7 +51,7 @@ class _Watcher:
 
     def note_undefined(self, kernel: str, region: Region, programs: np.ndarray) -> None:
         """Notes the programs of which a load has masked-off lanes and no ``other``."""
-        self.undefined.setdefault(here(), []).append(programs)
+        self.undefined.setdefault(current_place(), []).append(programs)
         self.notice("masked-load", functools.partial(messages.masked_load, kernel, region.name), region.name)
 
     def loose(self, operation: str) -> None:
@@ -60,15 +60,15 @@ class _Watcher:
 
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "") -> None:
         """Notes a hint at the kernel's line under way."""
-        self.noticed.setdefault((kind, tensor, here()), make)
+        self.noticed.setdefault((kind, tensor, current_place()), make)
 
-    def lie(self, lie: Lie, tensor: str, rank: int, program: int) -> None:
+    def note_false_claim(self, claim: FalseClaim, tensor: str, rank: int, program: int) -> None:
         """Notes a claim about values that is false in a program, which comes as the ``rank``-th: the first at its line
         is reported.
         """
-        key = tensor, here()
-        if key not in self.lies or rank < self.lies[key][0]:
-            self.lies[key] = rank, next(self._count), lie, program
+        key = tensor, current_place()
+        if key not in self.false_claims or rank < self.false_claims[key][0]:
+            self.false_claims[key] = rank, next(self._count), claim, program
 
     def hint_wrapped(self, exact: int, wrapped: int, what: str) -> None:
         """Gives up: which value wrapped first, one program at a time tells."""
@@ -119,11 +119,11 @@ def run(
     finally:
         access.printed = None
     memory.finish()
-    for (_, place), (_, _, lie, program) in sorted(watcher.lies.items(), key=lambda noted: noted[1][:2]):
-        access.lie(lie, access.first + 1 + program, place)
+    for (_, place), (_, _, claim, program) in sorted(watcher.false_claims.items(), key=lambda noted: noted[1][:2]):
+        access.note_false_claim(claim, access.first + 1 + program, place)
     for (kind, tensor, place), make in watcher.noticed.items():
         emulator.notice(kind, make, tensor, place)
-    if key is not None and not watcher.noticed and not watcher.lies:
+    if key is not None and not watcher.noticed and not watcher.false_claims:
         replay.keep(key, memory, watcher.looser, printed.getvalue())
     for place, programs in watcher.undefined.items():
         emulator.note_masked_off(place, np.concatenate(programs))

@@ -9,7 +9,7 @@ from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
 from ..atomics import Mask, mask_of
-from ..findings import here
+from ..findings import current_place
 from ..grid.grid_builder import GridBuilder
 from ..grid.grid_reduction import GridReduce, GridScan
 from .hashes import ODDER, U, history, is_float, is_zero, put, seed, stir, with_places
@@ -60,7 +60,7 @@ class FollowedBuilder(GridBuilder):
         lanes: tuple[np.ndarray, ...] = (),
     ) -> TensorHandle:
         put(made, h)
-        self.histories.note(name, here(), h, operands, lanes)
+        self.histories.note(name, current_place(), h, operands, lanes)
         return made
 
     # memory
@@ -93,7 +93,7 @@ class FollowedBuilder(GridBuilder):
         if is_float(val):
             offsets, h = self._on(mask, ptr.offsets, history(val))
             sums, most = self.histories.stored.add(ptr.region, offsets, h)
-            self.histories.note(f"atomic of {most}", here(), sums, (h,))
+            self.histories.note(f"atomic of {most}", current_place(), sums, (h,))
         return made
 
     # conversions and products
@@ -219,7 +219,7 @@ def _folded(self: Any, input: tuple[tl.tensor, ...], apply: Callable[..., Any], 
         its = np.where(is_zero(one).reshape(made.shape), U(0), its)
         put(one, its.reshape(one.data.shape))
         lanes = (np.moveaxis(h, axis, -1),) if reverse is None else ()
-        builder.histories.note(f"{kind} {name} of {h.shape[axis]}", here(), its, (), lanes)
+        builder.histories.note(f"{kind} {name} of {h.shape[axis]}", current_place(), its, (), lanes)
     return out
 
 
