@@ -28,6 +28,7 @@ from graded_kernels.autograder.classroom.nbgrader.hints import Hints
 from graded_kernels.autograder.classroom.nbgrader.points import PerDay
 from graded_kernels.autograder.judge.verdicts import make as making
 from graded_kernels.autograder.runner.sandbox import SandboxError, answers
+from graded_kernels.autograder.words import Pace
 from tampered import FULL, TORCH, UNREAD
 
 CHECK = f"{TORCH}-check"
@@ -187,7 +188,7 @@ def test_a_batch_says_how_far_it_is_and_how_long_the_rest_will_take(course):
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.2, "0 s"), (89.4, "89 s"), (90, "2 min"), (3000, "50 min")])
 def test_duration(seconds, words):
-    assert grading.duration(seconds) == words
+    assert Pace.duration(seconds) == words
 
 
 # The seed

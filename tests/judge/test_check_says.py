@@ -137,14 +137,14 @@ EPSILON = "√v̂ + ε and √(v̂ + ε) are far apart"
         (
             "adamw_step",
             "torch",
-            "the first step",
+            "gradients of 1e-4, float16",
             EPSILON,
             [("(v / (1 - beta2**step)).sqrt_().add_(eps)", "(v / (1 - beta2**step) + eps).sqrt()")],
         ),
         (
             "adamw_step",
             "triton",
-            "the first step",
+            "gradients of 1e-4, float16",
             EPSILON,
             [("(tl.sqrt(v / correction2) + eps)", "tl.sqrt(v / correction2 + eps)")],
         ),
