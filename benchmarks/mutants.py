@@ -30,6 +30,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "material")]
 os.environ["TRITON_INTERPRET"] = "1"
 
+import torch  # noqa: E402
 from answers import FOLDERS, PAIRS, answer, regions  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
 from graded_kernels.autograder.judge.case_verdict import judge_case  # noqa: E402
@@ -180,6 +181,7 @@ def start(candidate: Candidate, seed: int) -> tuple[int, int]:
         return child, read
     status = 1
     try:
+        torch.set_num_threads(1)  # it hangs in an operator if its parent had a thread pool
         limit()
         warnings.simplefilter("ignore")  # what Python says of a mutant's text
         os.write(write, first_failure(candidate, seed).encode())

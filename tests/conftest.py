@@ -8,6 +8,7 @@ import fcntl
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 os.environ["TRITON_INTERPRET"] = "1"  # before any test module can import triton
@@ -16,6 +17,15 @@ import pytest
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.commands import check as commands_check
 from graded_kernels.autograder.runner.sandbox.worker.garbage_collection import no_garbage
+
+
+def _one_thread() -> None:
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+# An answer may ask for threads: a child hangs in its first long operator where its parent had a pool of them.
+os.register_at_fork(after_in_child=_one_thread)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)

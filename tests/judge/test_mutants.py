@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from answers import PAIRS
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.records.record import Exercise
@@ -162,6 +163,18 @@ def fate(runner, candidate) -> str:
     child, pipe = runner.start(candidate, 0)
     died_in = runner.ended(runner.os.waitpid(child, 0)[1], pipe)
     return died_in or ("equivalent" if runner.read("equivalent", candidate.row) else "")
+
+
+def test_a_child_computes_where_its_parent_had_threads(runner, monkeypatch):
+    monkeypatch.setattr(runner, "SECONDS", 2)
+    monkeypatch.setattr(runner, "first_failure", lambda *_: str(torch.rand(1_000_000).double().sqrt().numel()))
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        torch.rand(1_000_000).double().sqrt()
+        assert fate(runner, runner.candidates([("silu_forward", "torch")])[0]) == "1000000"
+    finally:
+        torch.set_num_threads(before)
 
 
 FUNCTIONS = [pair for pair in PAIRS if isinstance(EXERCISES[pair[0]], Exercise)]
