@@ -161,6 +161,15 @@ def test_programs_that_follow_one_stored_address_go_together(shuffle):
     assert [reason for _, reason in assert_same(lambda: program(1), shuffle)] == ["a load outside a stored address"]
 
 
+def test_a_tensor_that_vmap_made_is_in_no_memory():
+    """It is a plain tensor by its type, and kept here as a program may keep it: every tensor is looked at."""
+    kept = []
+    torch.func.vmap(lambda x: kept.append(x) or x)(torch.ones(3, 4))
+    with Emulator(), pytest.raises(EmulatorError, match="none of the launch's tensors"):
+        table_kernel[(1,)](torch.tensor([64]), torch.zeros(1, 2), N=2)
+    assert kept
+
+
 def test_an_address_behind_the_end_of_a_view_is_in_no_tensor():
     view = torch.empty(0).set_(torch.arange(8.0).untyped_storage(), 0, (4,))
     table = torch.tensor([view.data_ptr() + 4 * 4])

@@ -244,5 +244,12 @@ def _between(addresses: np.ndarray, region: Region) -> np.ndarray:
 
 
 def _has_memory(tensor: torch.Tensor) -> bool:
-    """Whether the elements lie in this process: not of sparse and other tensors without a storage, nor on a device."""
-    return tensor.layout == torch.strided and tensor.device.type == "cpu" and tensor.numel() > 0
+    """Whether the elements lie in this process: not of tensors without a storage, as sparse ones and those that
+    `torch.func` hands to a function, nor on a device.
+    """
+    if tensor.layout != torch.strided or tensor.device.type != "cpu" or tensor.numel() == 0:
+        return False
+    try:
+        return tensor.data_ptr() != 0
+    except RuntimeError:
+        return False
