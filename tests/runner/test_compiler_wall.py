@@ -12,6 +12,7 @@ import pytest
 from compiler_kernels import BODY, HEADER, SCALE, SM_90, cache, described, row_of  # noqa: F401
 from graded_kernels.autograder.gpu.compiler import TARGETS
 from graded_kernels.autograder.runner.sandbox import Compiler, Limits, Worker, launcher, paths, probe, roles
+from graded_kernels.autograder.runner.sandbox import compiler as sandbox_compiler
 from graded_kernels.autograder.runner.sandbox.probe import RUNGS
 
 BEST = probe().rung
@@ -202,6 +203,11 @@ def test_a_kernel_that_ends_the_compiler_fails_and_takes_no_other_along(rung):
 
 ENDLESS = BODY.format("for i in tl.static_range(10_000_000):\n        x += i\n    y = x")
 HUGE = BODY.format("t = (0, 0)\n    for i in tl.static_range(40):\n        t = t + t\n    y = x")
+
+
+def test_forms_that_never_end_meet_their_own_limit_before_that_of_all():
+    """Of the second nothing follows: as many as run at a time must not use it up together."""
+    assert sandbox_compiler.LIMITS.seconds * sandbox_compiler.MOST < sandbox_compiler.LIMITS.total_seconds
 
 
 @pytest.mark.exhaustive

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 from typing import Any
 
 import torch
@@ -57,14 +56,13 @@ class Smallest:
     def _make_plain(self, number: int, value: Tensor) -> None:
         """Elements become 0, first all of them, then halves and ever smaller parts; the rest become whole numbers."""
         self._still(_at(number, torch.round))
-        parts = (2**power for power in count())
-        for many in parts:
-            size = -(-value.numel() // many)
+        size = value.numel()
+        while time.process_time() <= self._until:
             for first in range(0, value.numel(), size):
-                if not self._still(_at(number, partial(_zeroed, first=first, last=first + size))) and many == 1:
-                    break
-            if size == 1 or time.process_time() > self._until:
+                self._still(_at(number, partial(_zeroed, first=first, last=first + size)))
+            if size == 1:
                 return
+            size = -(-size // 2)
 
     def _still(self, change: Callable[[Args], Args]) -> bool:
         """Changes the arguments, where the candidate still fails on what comes out, and differs from what was."""
