@@ -116,7 +116,7 @@ audit: .venv/.ready  ## released packages put to our exercises, each in a throw-
 claims: .venv/.ready ## what README, CHANGELOG and research/ claim: its tests and commands run, and compared anew
 	@$(ONE_THREAD) python tests/material/claims.py
 
-links: .venv/.ready  ## whether the web still has what README, the book and the chapters link to; needs the network
+links: .venv/.ready  ## whether what README, book and chapters link to is there; the web is asked where there is a network
 	@python tests/material/links.py
 
 clean:          ## remove the environment and what was built; your notebooks and gradebooks stay

@@ -1,4 +1,4 @@
-"""The links of the texts are found, and each kind of answer of a server is told apart."""
+"""The links of the texts lead somewhere within this project, and each kind of answer of a server is told apart."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -43,4 +43,24 @@ def test_a_server_that_is_not_there():
 def test_what_leads_nowhere_is_told_with_its_file(capsys):
     found = {"https://a": "README.md", "https://b": "book/x.md", "https://c": "y.md"}
     assert links.report(found, ["", "status 404", "refused"]) == ["book/x.md: https://b: status 404"]
-    assert "3 links; 1 servers" in capsys.readouterr().out
+    assert "3 links to the web; 1 servers" in capsys.readouterr().out
+
+
+def test_without_a_network_the_web_is_not_run(capsys):
+    found = {"https://a": "README.md", "https://b": "book/x.md"}
+    assert links.report(found, ["Name or service not known", "timed out"]) == []
+    assert "2 links to the web: not run" in capsys.readouterr().out
+
+
+def test_files_and_headings_of_this_project_are_there():
+    assert links.broken_here() == []
+
+
+def test_a_file_or_a_heading_that_is_not_there_is_told(tmp_path):
+    page = (
+        '# One, and `two`\n\n[a](#one-and-two) [b](#three) [c](book) [d](gone.md) `[e](code.md)`\n\n<img src="p.png">'
+    )
+    (tmp_path / "README.md").write_text(page)
+    (tmp_path / "book").mkdir()
+    told = [f"README.md: {address}: is not there" for address in ("#three", "gone.md", "p.png")]
+    assert links.broken_here(tmp_path) == told
