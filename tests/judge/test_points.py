@@ -19,7 +19,7 @@ from graded_kernels.autograder.judge.report.phrases import is_stub
 from graded_kernels.autograder.judge.results.aim import Aim
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
 from graded_kernels.autograder.judge.results.causes import causes
-from graded_kernels.autograder.judge.results.scoring import GROSS, MISSED, SHIPPED, Points, points_of
+from graded_kernels.autograder.judge.results.scoring import GROSS, MISSED, NAMED, SHIPPED, Points, points_of
 from graded_kernels.autograder.judge.results.sentences import ROUNDING, SENTENCES, VALUES
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
@@ -451,7 +451,9 @@ def test_the_split_says_why():
     several = {"cases": [FIRST, case("a, float16", "point", "numbers"), case("b", "point", "numbers"), *TENS]}
     several["causes"] = [{"kind": "correct", "message": "y is wrong.", "cases": ["a, float16", "b"]}]
     assert points_of(report | several).parts[1].because == ["a, float16; b: y is wrong."]
-    assert found.limit == SHIPPED
+    assert found.limit == NAMED
+    as_far = {**case("b", "point", "numbers"), "shipped": True}
+    assert points_of(report | {"cases": [FIRST, POINT, as_far, *TENS], "fingerprint": None}).limit == SHIPPED
     assert points_of(report | {"cases": [case("first", near=0.0)]}).limit == GROSS
     missed = points_of(report | {"cases": [FIRST, case("b", "point", "numbers"), *TENS], "fingerprint": None})
     assert missed.limit == MISSED.format(10)

@@ -41,7 +41,8 @@ LEAST = 0.05  # for plain values that are nearly right, whatever else fails
 _RESTING = (Aim.EDGES, Aim.DTYPES, Aim.LAYOUTS)
 _SPOILS = (Flaw.CONDUCT, Flaw.CONVERTED)
 MISSED = "The point of the exercise is missed as a whole: that costs {:.0f} more, so that at most half are left."
-SHIPPED = "A bug that shipped: at most half of the points are left."
+NAMED = "A known bug: at most half of the points are left."
+SHIPPED = "No nearer than a bug that shipped: at most half of the points are left."
 GROSS = "Plain values are wrong or missing, so that nothing else counts."
 GROSSLY = "Some plain values are grossly wrong: at most half of the points are left."
 PARTIAL = "Only some of the outputs are right in plain values: at most four fifths of their share."
@@ -158,7 +159,9 @@ class _Account:
 
     def _limits(self) -> Iterable[tuple[float, str]]:
         """(the most points that are left, the reason)."""
-        if self.named or any(case["shipped"] and case["flaw"] in (Flaw.NUMBERS, Flaw.SPECIAL) for case in self.failing):
+        if self.named:
+            yield HALF, NAMED
+        elif any(case["shipped"] and case["flaw"] in (Flaw.NUMBERS, Flaw.SPECIAL) for case in self.failing):
             yield HALF, SHIPPED
         if self._gross() > MANY:
             yield HALF, GROSSLY
