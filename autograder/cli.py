@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     from .judge import commands as judge
     from .runner.sandbox.compile_jobs import compile_jobs
 
-    about = "Check PyTorch and Triton answers to the exercises of the course."
+    about = "Check numerical code: answers to exercises, any function by its reference, a program's Triton kernels."
     top = argparse.ArgumentParser(prog="graded-kernels", description=about)
     top.add_argument("--version", action="version", version=f"graded-kernels {version()}")
     commands = top.add_subparsers(required=True, metavar="command")

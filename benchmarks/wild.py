@@ -1,8 +1,8 @@
-"""Every wild bug through the check: which cases see it, and whether the check says whose bug it is.
+"""Every bug that shipped through the check: which cases see it, and whether the check says whose bug it is.
 
     python benchmarks/wild.py                 writes benchmarks/wild.md and prints it
 
-A wild bug is the function a library shipped, bug for bug. The check gets it as an answer, and nothing tells it which.
+It is the function a library shipped, bug for bug. The check gets it as an answer, and nothing tells it which.
 """
 
 import sys
@@ -14,7 +14,7 @@ import torch
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.records.record import Bug, Exercise
 
-NOTE = """# Wild bugs
+NOTE = """# Bugs that shipped, through the check
 
 `python benchmarks/wild.py`, {date}, PyTorch {torch}.
 
@@ -27,7 +27,7 @@ report names it and no other.
 Of {all}: passed {passed}, not seen by their own case {unseen}, not named {missed}. {false} get another one's name, and
 {no_plain} pass no plain case.
 
-| wild bug | exercise | fails | plain | its own case | missed | false |
+| bug | exercise | fails | plain | its own case | missed | false |
 |---|---|---|---|---|---|---|
 {rows}
 """

@@ -29,12 +29,12 @@ def watch(launch: Callable[[], object]) -> Story:
         with Recorder(story):
             launch()
     except EmulatorError:
-        story.error = _words(launch)
+        story.error = _emulator_error(launch)
     return story
 
 
-def _words(launch: Callable[[], object]) -> str:
-    """Returns the emulator's words without the `Recorder`, which stands between it and the line of the kernel."""
+def _emulator_error(launch: Callable[[], object]) -> str:
+    """Returns the emulator's sentence without the `Recorder`, which stands between it and the line of the kernel."""
     try:
         with simulation():
             launch()

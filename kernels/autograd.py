@@ -47,7 +47,7 @@ def gradient(name, compute, *inputs):
     return compute(*inputs) if torch.compiler.is_compiling() else _Gradient.apply(name, compute, *inputs)
 
 
-def sole(y: torch.Tensor) -> torch.Tensor:
+def unaliased(y: torch.Tensor) -> torch.Tensor:
     """y as ``forward`` returns it: under torch.compile a tensor that is nothing else there.
 
     PyTorch 2.11.0 compiles a gradient of 0 where the output is an intermediate tensor, too, as after ``.to`` of the

@@ -12,7 +12,7 @@ logits once: both sums belong to the largest logit so far, and are brought to th
 import torch
 
 from ..solutions import entropy as cpu
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import as_matrix, check_tensors, tl, triton, use_triton
 
 # %% entropy_forward
@@ -99,7 +99,7 @@ class EntropyFunction(Function):
     @staticmethod
     def forward(logits):
         entropy, lse = (entropy_forward if use_triton(logits) else cpu.entropy_forward)(logits)
-        return sole(entropy), lse
+        return unaliased(entropy), lse
 
     @staticmethod
     def setup_context(ctx, inputs, output):

@@ -12,7 +12,7 @@ Hendrycks and Gimpel 2016, arXiv:1606.08415.
 import torch
 
 from ..solutions import gelu as cpu
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import check_tensors, tl, triton, use_triton
 
 # %% gelu_forward
@@ -164,7 +164,7 @@ class GELUFunction(Function):
 
     @staticmethod
     def forward(x, approximate):
-        return gelu_forward(x, approximate) if use_triton(x) else sole(cpu.gelu_forward(x, approximate))
+        return gelu_forward(x, approximate) if use_triton(x) else unaliased(cpu.gelu_forward(x, approximate))
 
     @staticmethod
     def setup_context(ctx, inputs, output):

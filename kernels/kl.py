@@ -11,7 +11,7 @@ both are -inf, both results are 0. Schulman 2020, "Approximating KL Divergence".
 import torch
 
 from ..solutions import kl as cpu
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import check_tensors, describe, tl, triton, use_triton
 
 # %% kl_forward
@@ -96,7 +96,7 @@ class KLFunction(Function):
 
     @staticmethod
     def forward(logp, ref):
-        return sole((kl_forward if use_triton(logp) else cpu.kl_forward)(logp, ref))
+        return unaliased((kl_forward if use_triton(logp) else cpu.kl_forward)(logp, ref))
 
     @staticmethod
     def setup_context(ctx, inputs, output):

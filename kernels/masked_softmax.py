@@ -10,7 +10,7 @@ once, a longer one twice. A row without an element gives 0 (pytorch#103963).
 import torch
 
 from ..solutions import masked_softmax as cpu
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 
 # %% masked_softmax_forward
@@ -124,7 +124,7 @@ class MaskedSoftmaxFunction(Function):
     @staticmethod
     def forward(x, mask):
         y = (masked_softmax_forward if use_triton(x) else cpu.masked_softmax_forward)(x, mask)
-        return y if use_triton(x) else sole(y)
+        return y if use_triton(x) else unaliased(y)
 
     @staticmethod
     def setup_context(ctx, inputs, output):

@@ -11,7 +11,7 @@ count that is not given stays there.
 import torch
 
 from ..solutions import policy_loss as cpu
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 
 # %% policy_loss_forward
@@ -112,7 +112,7 @@ class PolicyLossFunction(Function):
 
     @staticmethod
     def forward(logp, *rest):
-        return policy_loss_forward(logp, *rest) if use_triton(logp) else sole(cpu.policy_loss_forward(logp, *rest))
+        return policy_loss_forward(logp, *rest) if use_triton(logp) else unaliased(cpu.policy_loss_forward(logp, *rest))
 
     @staticmethod
     def setup_context(ctx, inputs, output):

@@ -10,7 +10,7 @@ square is infinite in float32; such a row is scaled down by a power of two first
 import torch
 
 from ..solutions import rms_norm as cpu
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 from .rms_norm_backward import rms_norm_backward
 
@@ -100,7 +100,7 @@ class RMSNormFunction(Function):
     @staticmethod
     def forward(x, weight, eps):
         y, rstd = (rms_norm_forward if use_triton(x) else cpu.rms_norm_forward)(x, weight, eps)
-        return y if use_triton(x) else sole(y), rstd
+        return y if use_triton(x) else unaliased(y), rstd
 
     @staticmethod
     def setup_context(ctx, inputs, output):

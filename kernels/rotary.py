@@ -14,7 +14,7 @@ cosine of the rest are float32, as is all else, rounded once at the store.
 import torch
 
 from ..solutions import rotary as cpu
-from .autograd import Function, sole
+from .autograd import Function, unaliased
 from .language import check_tensors, describe, tl, triton, use_triton
 
 # %% rotary_forward
@@ -112,7 +112,7 @@ class RotaryFunction(Function):
         forward, backward = (
             (rotary_forward, rotary_backward) if use_triton(x) else (cpu.rotary_forward, cpu.rotary_backward)
         )
-        return sole((backward if back else forward)(x, positions, inv_freq, interleaved))
+        return unaliased((backward if back else forward)(x, positions, inv_freq, interleaved))
 
     @staticmethod
     def setup_context(ctx, inputs, output):

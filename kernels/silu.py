@@ -10,7 +10,7 @@ Forward moves 2 numbers an element, backward 3: nothing is read twice, nothing i
 import torch
 
 from ..solutions import silu as cpu
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import check_tensors, tl, triton, use_triton
 
 # %% silu_forward
@@ -118,7 +118,7 @@ class SiLUFunction(Function):
 
     @staticmethod
     def forward(x):
-        return silu_forward(x) if use_triton(x) else sole(cpu.silu_forward(x))
+        return silu_forward(x) if use_triton(x) else unaliased(cpu.silu_forward(x))
 
     @staticmethod
     def setup_context(ctx, inputs, output):

@@ -6,7 +6,7 @@ float32 inside, rounded once at the store. Forward moves 2 numbers an element, b
 import torch
 
 from ..solutions import softcap as cpu
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import check_tensors, tl, triton, use_triton
 
 
@@ -73,7 +73,7 @@ class SoftcapFunction(Function):
 
     @staticmethod
     def forward(x, cap):
-        return sole((softcap_forward if use_triton(x) else cpu.softcap_forward)(x, cap))
+        return unaliased((softcap_forward if use_triton(x) else cpu.softcap_forward)(x, cap))
 
     @staticmethod
     def setup_context(ctx, inputs, output):

@@ -11,7 +11,7 @@ import torch
 
 from ..solutions import silu as cpu
 from ..solutions.precision import upcast
-from .autograd import Function, gradient, sole
+from .autograd import Function, gradient, unaliased
 from .language import check_tensors, describe, tl, triton, use_triton
 from .silu import BLOCK, sigmoid_parts, silu_of
 
@@ -91,7 +91,7 @@ class SwiGLUFunction(Function):
 
     @staticmethod
     def forward(gate, up):
-        return swiglu_forward(gate, up) if use_triton(gate) else sole(forward_on_a_cpu(gate, up))
+        return swiglu_forward(gate, up) if use_triton(gate) else unaliased(forward_on_a_cpu(gate, up))
 
     @staticmethod
     def setup_context(ctx, inputs, output):

@@ -38,7 +38,7 @@ def floor(grads: list[Tensor]) -> Floors:
     return (EPS * (4 + leaning_walk(sum(g.numel() for g in grads)) / 2) * norm(grads),)
 
 
-def one(value: float) -> Callable[[Generator, list[Tensor]], None]:
+def one_number(value: float) -> Callable[[Generator, list[Tensor]], None]:
     """One number of the second gradient is ``value``."""
 
     def change(generator: Generator, grads: list[Tensor]) -> None:
@@ -132,9 +132,13 @@ global_norm = Exercise(
         case(
             "infinity",
             "One gradient is infinite, and so is the norm. Whether to step is not decided here.",
-            THREE.change(one(float("inf"))),
+            THREE.change(one_number(float("inf"))),
         ),
-        case("NaN", "One gradient is NaN, and so is the norm: it must not get lost.", THREE.change(one(float("nan")))),
+        case(
+            "NaN",
+            "One gradient is NaN, and so is the norm: it must not get lost.",
+            THREE.change(one_number(float("nan"))),
+        ),
         case("no gradients", "An empty list: the sum of nothing is 0, and it is a tensor.", grads=[]),
         case(
             "some without elements",

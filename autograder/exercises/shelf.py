@@ -25,7 +25,7 @@ def _gathered() -> tuple[Exercise | Witness, ...]:
             mistakes.append(str(error))
             continue
         except Exception as error:
-            mistakes.append(f"{_place(error, module)}: {type(error).__name__}: {_words(error)}")
+            mistakes.append(f"{_place(error, module)}: {type(error).__name__}: {_message(error)}")
             continue
         for record in found.values():
             if isinstance(record, Exercise | Witness) and records.setdefault(record.name, record) is not record:
@@ -47,7 +47,7 @@ def _place(error: Exception, module: str) -> str:
     return next((place for place in reversed(places) if place.rpartition(":")[0] in authored), f"{path}:1")
 
 
-def _words(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """What the error says, with the families that there are where one is unknown."""
     if isinstance(error, ImportError) and "exercises.cases" in (error.name or ""):
         return f"{error}; families of cases are in elementwise, losses, rows"

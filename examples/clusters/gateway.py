@@ -23,7 +23,7 @@ from graded_kernels.autograder.judge.verdicts.scheduler import Cluster, configur
 
 
 @contextmanager
-def gateway(rung: str):
+def gateway(isolation: str):
     with (
         configured(),
         Gateway() as hub,
@@ -32,7 +32,7 @@ def gateway(rung: str):
         cluster.scale(16)
         with cluster.get_client() as client:
             client.wait_for_workers(1)
-            yield Cluster(client, rung)
+            yield Cluster(client, isolation)
 
 
 if __name__ == "__main__":

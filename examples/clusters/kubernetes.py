@@ -25,7 +25,7 @@ IMAGE = "registry.example.org/graded-kernels:0.2.0"
 
 
 @contextmanager
-def kubernetes(rung: str):
+def kubernetes(isolation: str):
     with (
         configured(),
         KubeCluster(
@@ -40,7 +40,7 @@ def kubernetes(rung: str):
     ):
         with Client(cluster) as client:
             client.wait_for_workers(1)
-            yield Cluster(client, rung)
+            yield Cluster(client, isolation)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The usual check, `allclose` on normal random inputs, put to every wild bug. Writes allclose.md beside this file.
+"""The usual check, `allclose` on normal random inputs, put to every bug that shipped. Writes allclose.md beside it.
 
 python research/checkers/allclose.py
 """
@@ -21,17 +21,17 @@ RANDOM = {
 }
 KERNELBENCH = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
 BACKENDBENCH = dict.fromkeys(KERNELBENCH, 1e-2)
-ABOUT = """# The usual check on the wild bugs
+ABOUT = """# The usual check on bugs that shipped
 
 `python research/checkers/allclose.py`, {date}, PyTorch {torch}.
 
-Each wild bug (benchmarks/wild.md) gets {draws} draws of its exercise's ordinary values: normal random numbers in
+Each bug (benchmarks/wild.md) gets {draws} draws of its exercise's ordinary values: normal random numbers in
 float32 and an ordinary shape, of GELU in both forms. Where these leave out what the exercise is about (token counts
 that differ, a dloss for each row), it gets as many draws of the first case that has it, too. *Accepts*: in every draw
 every output is `allclose` to the oracle's float64 values, rounded, with atol = rtol = 1e-4 (KernelBench's tolerance for
 float32) or 1e-2 (BackendBench's). The course's check refuses all of them.
 
-| exercise | wild bugs | 1e-4 accepts | 1e-2 accepts |
+| exercise | bugs | 1e-4 accepts | 1e-2 accepts |
 |---|---|---|---|
 {rows}
 

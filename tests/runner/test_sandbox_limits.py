@@ -185,7 +185,7 @@ def test_a_cell_that_computes_is_not_idle(worker):
 def test_cells_after_the_answer_may_hold_what_it_calls(worker):
     cells = (Cell("own", "def silu_forward(x):\n    return helper(x)"), Cell("later", f"def helper(x):\n{RIGHT}"))
     code = Answer("silu_forward", cells, after=1)
-    assert code.own == "own"
+    assert code.defining_cell == "own"
     assert code.without({"later"}).cells == (cells[0], cells[1].definitions)
     assert code.without({"later", "definitions of later"}).cells == cells[:1]
     with Isolated(code, SILU.contract, "torch", worker=worker) as runner:

@@ -173,7 +173,7 @@ class Grade(NbGraderPreprocessor):
         records = released.records()
         for name, path in records.items():
             try:
-                Job.own(name, released.record(name))
+                Job.record_and_cases(name, released.record(name))
             except ValueError as error:
                 raise NotReleased(f"{path.parent}: {error}") from None
         own = self.own_cases(released.root)

@@ -35,6 +35,6 @@ def try_all(folder: Path, found: dict[str, str], records: dict[str, str]) -> Non
     """
     for name, text in found.items():
         try:
-            Job.own(name, records.get(name, ""), text)
+            Job.record_and_cases(name, records.get(name, ""), text)
         except ValueError as error:
             raise HiddenCasesError(f"{folder}: {error}") from None

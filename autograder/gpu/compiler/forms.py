@@ -46,7 +46,7 @@ def covering(launches: Sequence[KernelLaunch], operations: Mapping[str, Iterable
     numbers = _largest(launches)
     shows = [
         set(operations[launch.key()])
-        | {(name, str(value)) for name, value in _words(launch)}
+        | {(name, str(value)) for name, value in _not_sizes(launch)}
         | {(name, "largest") for name, value in _numbers(launch) if value == numbers.get(name)}
         for launch in launches
     ]
@@ -89,7 +89,7 @@ def _numbers(launch: KernelLaunch) -> Iterable[tuple[str, float]]:
             yield name, value
 
 
-def _words(launch: KernelLaunch) -> Iterable[tuple[str, object]]:
+def _not_sizes(launch: KernelLaunch) -> Iterable[tuple[str, object]]:
     """Types of tensors and other numbers than integers, constants that are not numbers, options that are not sizes."""
     yield from ((name, kind) for name, kind in launch.signature.items() if kind not in ("i32", "i64"))
     yield from ((n, v) for n, v in launch.constants.items() if isinstance(v, bool) or not isinstance(v, int | float))

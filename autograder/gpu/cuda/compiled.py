@@ -193,7 +193,7 @@ def _launched(tuner: Any, *args: Any, stream: object, benchmark_run: bool = Fals
     """
     from ..borrowed import GridExpr
 
-    config, kernel = tuner.configs[0], _own(tuner.fn) if tuner.custom_kernel else tuner.fn
+    config, kernel = tuner.configs[0], _original(tuner.fn) if tuner.custom_kernel else tuner.fn
     fixed = {parameter.name for parameter in kernel.params if parameter.is_constexpr}
     left_out = fixed if tuner.custom_kernel else config.kwargs
     names = [name for name in tuner.triton_meta["signature"] if name not in left_out]
@@ -213,7 +213,7 @@ def _number_of_host(given: Any) -> Any:
     return given
 
 
-def _own(copy: Any) -> Any:
+def _original(copy: Any) -> Any:
     """The program's kernel of which this is a copy."""
     from ..borrowed import kernel_side_table
 

@@ -38,7 +38,7 @@ def excuses(cases: list[Case]) -> Iterator[Excuse]:
     """All that there are."""
     yield from _factors(cases)
     yield from _outputs(cases)
-    yield from _words(cases)
+    yield from _one_variant(cases)
 
 
 def _factors(cases: list[Case]) -> Iterator[Excuse]:
@@ -69,7 +69,7 @@ def _outputs(cases: list[Case]) -> Iterator[Excuse]:
             yield _others(same, " and ".join(outputs), count / every)
 
 
-def _words(cases: list[Case]) -> Iterator[Excuse]:
+def _one_variant(cases: list[Case]) -> Iterator[Excuse]:
     """Where a word among the arguments says which function is asked for, and one of them is wrong, but not the first
     of the others.
     """

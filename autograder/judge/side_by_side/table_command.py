@@ -59,10 +59,10 @@ def _made(jobs: "deque[Job]", options: argparse.Namespace) -> Made:
     if options.scheduler:
         yield from _by_dask(jobs, options.scheduler, options.seconds)
     else:
-        yield from _here(jobs, min(options.jobs or os.cpu_count() or 1, len(jobs)), options.seconds)
+        yield from _on_this_machine(jobs, min(options.jobs or os.cpu_count() or 1, len(jobs)), options.seconds)
 
 
-def _here(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
+def _on_this_machine(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
     """On this machine: each of the processes takes the next job. Raises NoWorker."""
     with contextlib.ExitStack() as stack:
         every = [stack.enter_context(Process(seconds)) for _ in range(processes)]

@@ -95,7 +95,9 @@ class Job(Work):
 
     @staticmethod
     @functools.lru_cache(maxsize=64)
-    def own(exercise: str, record: str, cases: str = "") -> "tuple[Exercise | Witness | None, tuple[Case, ...]]":
+    def record_and_cases(
+        exercise: str, record: str, cases: str = ""
+    ) -> "tuple[Exercise | Witness | None, tuple[Case, ...]]":
         """A teacher's own record of an exercise and own cases for it, from their texts; None and no cases where a text
         is empty. Raises ValueError where one cannot be used. Imports PyTorch.
         """

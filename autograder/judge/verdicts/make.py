@@ -38,7 +38,7 @@ def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = No
     began, busy, lost = time.monotonic(), time.process_time(), worker.lost
     notebook = notebook or Budget("notebook", float("inf"))
     spent, compiling, forking = notebook.spent, worker.compiler.spent, worker.spent
-    record, cases = job.own(job.answer.exercise, job.record, job.cases)
+    record, cases = job.record_and_cases(job.answer.exercise, job.record, job.cases)
     report = check_answer(
         job.answer,
         Settings(job.backend, job.seed),

@@ -125,7 +125,7 @@ class Answer:
         return cls(**data | {"cells": cells, "modules": modules})
 
     @property
-    def own(self) -> str:
+    def defining_cell(self) -> str:
         """The name of the cell that is to define the function."""
         return self.cells[-1 - self.after].name
 

@@ -77,7 +77,7 @@ def runner_of(function: Callable[..., Any], contract: "Contract", backend: str) 
 
 
 def _run_again(cell: str) -> str:
-    """Runs the code of a cell in the notebook's namespace, without its output. Returns what stopped it, or ""."""
+    """Runs the code of a cell in the notebook's namespace, without its output. Returns why it stopped, or ""."""
     global _running
     from IPython.utils.capture import capture_output
 

@@ -1,4 +1,4 @@
-"""The seam between the judge, which knows what is right, and the code that it does not trust.
+"""What passes between the judge, which knows what is right, and the code that it does not trust.
 
 A runner knows how to call one answer. It gets a `Call` and hands back what it examined; expected values, tolerance and
 verdict stay with the judge.

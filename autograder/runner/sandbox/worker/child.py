@@ -228,9 +228,9 @@ def _answer(
         found = load(answer, loaded, go_on=not form, failed_in=failed.append)
     except AnswerError as error:
         if form and isinstance(error, NoFunction):
-            raise CompareError(f"{answer.exercise} of {answer.own} is not a function") from None
+            raise CompareError(f"{answer.exercise} of {answer.defining_cell} is not a function") from None
         if form and error.stopped:
-            error.args = (f"{answer.own} stopped with {error.stopped}",)
+            error.args = (f"{answer.defining_cell} stopped with {error.stopped}",)
         raise
     return function_of(found, form) if form else found
 
