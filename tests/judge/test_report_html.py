@@ -1,6 +1,7 @@
 """The report in a notebook: the failing case first, no markup of a learner's let through, and the picture."""
 
 import html.parser
+import re
 
 import numpy as np
 import pytest
@@ -84,9 +85,19 @@ def test_a_graded_answer_is_drawn_where_it_failed_and_not_where_it_passed():
     passed, failed = report(case("a", curve=curve()), passed=True), candle()
     assert "<svg" not in shown(passed)[1]
     assert "<svg" in shown(failed)[1]
-    assert shown(passed)[1] == notebook.render(passed).replace(
-        notebook.folded("The error in ulp, drawn", notebook.figure(*notebook.chosen(passed.cases))), ""
+    assert shown(passed)[1] == notebook.render(passed).replace(notebook.figure(*notebook.chosen(passed.cases)), "")
+
+
+def test_html_of_what_passed_is_a_heading_and_three_lines():
+    page = notebook.render(
+        report(case("a", curve=curve()), case("b", bonus=True), passed=True, environment={"seed": "0"})
     )
+    assert re.findall("<summary>(.*?)</summary>", page) == [
+        "1 case passed.",
+        "What was measured",
+        "Extra, not needed: 1 of 1.",
+    ]
+    assert re.sub("<details>.*?</details>", "", page, flags=re.DOTALL).count("<p") == 1
 
 
 def test_html_of_every_bfloat16_value_is_small_and_always_the_same():

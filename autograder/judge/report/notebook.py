@@ -207,10 +207,9 @@ def rest(report: ReportData, draw_passed: bool) -> str:
     parts = []
     passing = phrases.passing(report.cases)
     if passing:
-        parts.append(folded(escape(phrases.how_many_passed(report)), items(passing)))
-    drawn = chosen(report.cases) if report.passed and draw_passed else None
-    if drawn:
-        parts.append(folded("The error in ulp, drawn", figure(*drawn)))
+        drawn = chosen(passing) if report.passed and draw_passed else None
+        picture = figure(*drawn) if drawn else ""
+        parts.append(folded(escape(phrases.how_many_passed(report)), picture + items(passing)))
     measured = what_was_measured(report)
     if measured:
         parts.append(folded(escape(phrases.cost(report) or "What was measured"), measured))
