@@ -47,7 +47,7 @@ def answer(tmp_path):
     "arguments, remedy",
     [
         (["silu_bakward", "answer.py"], "did you mean silu_backward"),
-        (["zzz", "answer.py"], "graded-kernels list"),
+        (["softmax", "answer.py"], "any other function: graded-kernels compare"),
         (["silu_backward", "nowhere.py"], "there is no file"),
         (["silu_backward", "chapter.ipynb"], "chapter.ipynb is a notebook, not Python: run the check cell"),
         (["silu_forward", "answer.py"], "defines no function silu_forward"),

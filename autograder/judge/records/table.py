@@ -26,7 +26,8 @@ def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
     if exercise in others:
         return others[exercise]
     close = difflib.get_close_matches(exercise, [*EXERCISES, *others], n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "graded-kernels list shows them all."
+    all_of_them = "graded-kernels list shows them all; any other function: graded-kernels compare."
+    hint = f"did you mean {' or '.join(close)}?" if close else all_of_them
     raise ValueError(f"there is no exercise {exercise!r}; {hint}")
 
 
