@@ -61,7 +61,7 @@ def chapters() -> None:
         if REPOSITORY:
             install = nbformat.v4.new_code_cell(INSTALL, id="install")
             write(HERE / "notebooks" / source.name, {**notebook, "cells": [install, *notebook.cells]})
-            notebook.cells.insert(1, nbformat.v4.new_markdown_cell(doors(source.stem), id="doors"))
+            notebook.cells.insert(1, nbformat.v4.new_markdown_cell(elsewhere(source.stem), id="elsewhere"))
         notebook.cells += example_reports.cells(ROOT / "course" / "chapters" / f"{source.stem}.md")
         write(HERE / "chapters" / source.name, notebook)
 
@@ -92,7 +92,7 @@ INSTALL = f"""# Run this first: it installs the course where a service such as C
 %pip install --quiet {ADDRESS}"""
 
 
-def doors(name: str) -> str:
+def elsewhere(name: str) -> str:
     path = f"lab%2Ftree%2Fmy-notebooks%2F{name}.ipynb"
     binder = f"https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath={path}"
     notebook = f"{{download}}`as a notebook <../notebooks/{name}.ipynb>`"
