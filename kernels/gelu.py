@@ -9,11 +9,15 @@ Elementwise over any shape; float32 inside, rounded once at the store; forward m
 Hendrycks and Gimpel 2016, arXiv:1606.08415.
 """
 
+import functools
+import math
+
 import torch
 
 from ..solutions import gelu as cpu
 from .autograd import Function, gradient, unaliased
 from .language import check_tensors, tl, triton, use_triton
+from .on_a_cpu import elementwise
 
 # %% gelu_forward
 BLOCK = 1024
@@ -159,12 +163,48 @@ def gelu_backward(dy, x, approximate="none"):
 
 
 # %% gelu
+A = 2 * math.sqrt(2 / math.pi)
+B = 0.044715 * A
+
+
+def gelu_in_float64(x):
+    x.clamp_(min=-40)  # F(-40) is 0 in float32: -inf would meet it as inf * 0
+    return torch.mul(x, -math.sqrt(0.5)).erfc_().mul_(x).mul_(0.5)
+
+
+def gelu_tanh_in_float64(x):
+    x.clamp_(min=-40)
+    return x.square().mul_(B).add_(A).mul_(x).sigmoid_().mul_(x)
+
+
+def gelu_derivative_in_float64(dy, x):
+    x.clamp_(-40, 40)
+    slope = x.square().mul_(-0.5).exp_().mul_(x).mul_(1 / math.sqrt(2 * math.pi))
+    return slope.add_(x.mul_(-math.sqrt(0.5)).erfc_(), alpha=0.5).mul_(dy)
+
+
+def gelu_tanh_derivative_in_float64(dy, x):
+    square = x.clamp_(-40, 40).square()
+    s = torch.mul(square, B).add_(A).mul_(x).sigmoid_()
+    return (1 - s).mul_(x).mul_(square.mul_(3 * B).add_(A)).add_(1).mul_(s).mul_(dy)
+
+
+def gelu_on_a_cpu(x, approximate):
+    in_float64 = gelu_tanh_in_float64 if is_tanh(approximate) else gelu_in_float64
+    return elementwise(in_float64, functools.partial(cpu.gelu_forward, approximate=approximate), x)
+
+
+def gelu_backward_on_a_cpu(dy, x, approximate):
+    in_float64 = gelu_tanh_derivative_in_float64 if is_tanh(approximate) else gelu_derivative_in_float64
+    return elementwise(in_float64, functools.partial(cpu.gelu_backward, approximate=approximate), dy, x)
+
+
 class GELUFunction(Function):
     """Saves x alone."""
 
     @staticmethod
     def forward(x, approximate):
-        return gelu_forward(x, approximate) if use_triton(x) else unaliased(cpu.gelu_forward(x, approximate))
+        return gelu_forward(x, approximate) if use_triton(x) else unaliased(gelu_on_a_cpu(x, approximate))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -173,7 +213,7 @@ class GELUFunction(Function):
 
     @staticmethod
     def backward(ctx, dy):
-        compute = gelu_backward if use_triton(dy) else cpu.gelu_backward
+        compute = gelu_backward if use_triton(dy) else gelu_backward_on_a_cpu
         return gradient("gelu", compute, dy, *ctx.saved_tensors, ctx.approximate), None
 
 

@@ -13,6 +13,7 @@ import torch
 from ..solutions import kl as cpu
 from .autograd import Function, gradient, unaliased
 from .language import check_tensors, describe, tl, triton, use_triton
+from .on_a_cpu import elementwise
 
 # %% kl_forward
 BLOCK = 1024
@@ -91,12 +92,39 @@ def kl_backward(dkl, logp, ref):
 
 
 # %% kl
+def log_ratio_in_float64(logp, ref):
+    """ref - logp, with 1e300 for infinity: 0 where both are -inf."""
+    return ref.clamp_(min=-1e300).sub_(logp.clamp_(min=-1e300)).clamp_(max=1e300)
+
+
+def kl_in_float64(logp, ref):
+    """The larger one of two numbers that are not above kl, but for 2^-53: r²/2 + r³/6, which is kl near r = 0, and
+    e^r - 1 - r, lowered by what exp may be off there. Both are right to 2^-26 where they meet, at r = 0.0003.
+    """
+    r = log_ratio_in_float64(logp, ref)
+    near = torch.mul(r, 1 / 6).add_(0.5).mul_(r).mul_(r)
+    return r.exp().sub_(1 + 2**-51).sub_(r).maximum(near)
+
+
+def kl_derivative_in_float64(dkl, logp, ref):
+    r = log_ratio_in_float64(logp, ref).clamp_(max=709)  # e^709 is finite, and 0 times it is 0
+    return r.expm1_().mul_(dkl).neg_()
+
+
+def kl_on_a_cpu(logp, ref):
+    return elementwise(kl_in_float64, cpu.kl_forward, logp, ref)
+
+
+def kl_backward_on_a_cpu(dkl, logp, ref):
+    return elementwise(kl_derivative_in_float64, cpu.kl_backward, dkl, logp, ref)
+
+
 class KLFunction(Function):
     """Saves its inputs. The gradient of ref is that of logp with the other sign."""
 
     @staticmethod
     def forward(logp, ref):
-        return unaliased((kl_forward if use_triton(logp) else cpu.kl_forward)(logp, ref))
+        return unaliased((kl_forward if use_triton(logp) else kl_on_a_cpu)(logp, ref))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -104,7 +132,7 @@ class KLFunction(Function):
 
     @staticmethod
     def backward(ctx, dkl):
-        dlogp = gradient("kl", kl_backward if use_triton(dkl) else cpu.kl_backward, dkl, *ctx.saved_tensors)
+        dlogp = gradient("kl", kl_backward if use_triton(dkl) else kl_backward_on_a_cpu, dkl, *ctx.saved_tensors)
         return dlogp, -dlogp if ctx.needs_input_grad[1] else None
 
 

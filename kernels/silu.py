@@ -12,6 +12,7 @@ import torch
 from ..solutions import silu as cpu
 from .autograd import Function, gradient, unaliased
 from .language import check_tensors, tl, triton, use_triton
+from .on_a_cpu import elementwise
 
 # %% silu_forward
 BLOCK = 1024
@@ -113,12 +114,29 @@ def silu_backward(dy, x):
 
 
 # %% silu
+def silu_in_float64(x):
+    return torch.nn.functional.silu(x.clamp_(min=-1500), inplace=True)  # e^-1500 is 0: -inf would meet it as inf * 0
+
+
+def silu_derivative_in_float64(dy, x):
+    s = x.clamp_(-1500, 1500).sigmoid()
+    return (1 - s).mul_(x).add_(1).mul_(s).mul_(dy)
+
+
+def silu_on_a_cpu(x):
+    return elementwise(silu_in_float64, cpu.silu_forward, x)
+
+
+def silu_backward_on_a_cpu(dy, x):
+    return elementwise(silu_derivative_in_float64, cpu.silu_backward, dy, x)
+
+
 class SiLUFunction(Function):
     """Saves x alone: y does not help the gradient (see silu_backward)."""
 
     @staticmethod
     def forward(x):
-        return silu_forward(x) if use_triton(x) else unaliased(cpu.silu_forward(x))
+        return silu_forward(x) if use_triton(x) else unaliased(silu_on_a_cpu(x))
 
     @staticmethod
     def setup_context(ctx, inputs, output):
@@ -126,7 +144,7 @@ class SiLUFunction(Function):
 
     @staticmethod
     def backward(ctx, dy):
-        return gradient("silu", silu_backward if use_triton(dy) else cpu.silu_backward, dy, *ctx.saved_tensors)
+        return gradient("silu", silu_backward if use_triton(dy) else silu_backward_on_a_cpu, dy, *ctx.saved_tensors)
 
 
 def silu(x):

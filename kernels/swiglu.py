@@ -13,7 +13,8 @@ from ..solutions import silu as cpu
 from ..solutions.precision import upcast
 from .autograd import Function, gradient, unaliased
 from .language import check_tensors, describe, tl, triton, use_triton
-from .silu import BLOCK, sigmoid_parts, silu_of
+from .on_a_cpu import elementwise
+from .silu import BLOCK, sigmoid_parts, silu_derivative_in_float64, silu_in_float64, silu_of
 
 
 # %% swiglu_forward
@@ -77,13 +78,28 @@ def swiglu_backward(dy, gate, up):
 
 
 # %% swiglu
-def forward_on_a_cpu(gate, up):
+def forward_in_float64(gate, up):
+    return silu_in_float64(gate).mul_(up)
+
+
+def dgate_in_float64(dy, gate, up):
+    return silu_derivative_in_float64(dy.mul_(up), gate)
+
+
+def forward_by_the_answer(gate, up):
     return (cpu.silu_forward(upcast(gate)) * up).to(gate.dtype)
 
 
+def dgate_by_the_answer(dy, gate, up):
+    return cpu.silu_backward(upcast(dy) * up, upcast(gate)).to(gate.dtype)
+
+
+def forward_on_a_cpu(gate, up):
+    return elementwise(forward_in_float64, forward_by_the_answer, gate, up)
+
+
 def backward_on_a_cpu(dy, gate, up):
-    wide = upcast(gate)
-    return cpu.silu_backward(upcast(dy) * up, wide).to(gate.dtype), (dy * cpu.silu_forward(wide)).to(up.dtype)
+    return elementwise(dgate_in_float64, dgate_by_the_answer, dy, gate, up), forward_on_a_cpu(gate, dy)
 
 
 class SwiGLUFunction(Function):
