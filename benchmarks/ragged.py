@@ -62,6 +62,46 @@ def sides_kernel(x_ptr, length_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def choices_kernel(x_ptr, length_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """`sides_kernel` in one line."""
+    row, lanes = tl.program_id(0), tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for i in range(16):
+        x = tl.load(x_ptr + row * n + i * BLOCK + lanes)
+        total += tl.exp(x) if tl.load(x_ptr + row * n + i) > 0 else -x * x
+    tl.store(y_ptr + row, tl.sum(total, 0))
+
+
+@triton.jit
+def exp_or_square(x):
+    if x > 0:
+        return tl.exp(x)
+    return -x * x
+
+
+@triton.jit
+def returns_kernel(x_ptr, length_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """A function that returns from two places, in each round."""
+    row = tl.program_id(0)
+    total = tl.load(x_ptr + row)
+    for i in range(16):
+        total += exp_or_square(tl.load(x_ptr + row * n + i))
+    tl.store(y_ptr + row, total)
+
+
+@triton.jit
+def early_kernel(x_ptr, length_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    """Half of the programs return before the loop."""
+    row, lanes = tl.program_id(0), tl.arange(0, BLOCK)
+    if tl.load(x_ptr + row * n) > 0:
+        return
+    total = tl.zeros((BLOCK,), tl.float32)
+    for i in range(16):
+        total += tl.exp(tl.load(x_ptr + row * n + i * BLOCK + lanes))
+    tl.store(y_ptr + row, tl.sum(total, 0))
+
+
+@triton.jit
 def attention_kernel(q_ptr, k_ptr, v_ptr, o_ptr, T, scale, BLOCK: tl.constexpr, D: tl.constexpr):
     """Causal: a block of queries takes as many blocks of keys as come before it."""
     p, d = tl.program_id(0), tl.arange(0, D)
@@ -123,6 +163,9 @@ CASES = {
     "for, 256 programs": (rows(sums_kernel, ragged(256), 8192), rows(sums_kernel, equal(256), 8192)),
     "while, 64 programs": (rows(while_kernel, ragged(64), 2048), rows(while_kernel, equal(64), 2048)),
     "if and else, 16 rounds, 256 programs": (rows(sides_kernel, ragged(256), 8192), None),
+    "`x if c else y`, 16 rounds, 256 programs": (rows(choices_kernel, ragged(256), 8192), None),
+    "a function that returns from two places, the same": (rows(returns_kernel, ragged(256), 8192), None),
+    "`return` before the loop, the same": (rows(early_kernel, ragged(256), 8192), None),
     "causal attention, 512 queries": (attention(512), None),
     "causal attention, 1,024 queries": (attention(1024), None),
     "causal attention, 4,096 queries": (attention(4096), None),

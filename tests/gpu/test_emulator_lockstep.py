@@ -10,7 +10,7 @@ import torch
 import triton
 import triton.language as tl
 from both_ways import WAYS, observe
-from graded_kernels.autograder.gpu.emulator.grid import lockstep
+from graded_kernels.autograder.gpu.emulator.grid import lockstep, passes
 from random_kernels import Ragged, kernels
 
 CHUNK = 20
@@ -72,6 +72,14 @@ def test_random_ragged_kernels(seeds, tmp_path, monkeypatch):
             assert bool(fallbacks) == bool(before), f"{fallbacks}, parting {before}, {about}"
     print(f"seeds {seeds.start} to {seeds.stop - 1}: {dict(tally)}")
     assert tally["in passes"] > len(seeds)
+
+
+@pytest.mark.parametrize("name", ["chooses", "returns_from_three_places"])
+def test_programs_that_take_two_sides_of_one_line_go_together(name, monkeypatch):
+    passed, original = [], passes.Programs
+    monkeypatch.setattr(passes, "Programs", lambda *about: passed.append(original(*about)) or passed[-1])
+    observe(ragged_edges.programs()[name], "together")
+    assert len(passed) == 1
 
 
 @triton.jit

@@ -298,6 +298,72 @@ def returns_inside(x_ptr, n_ptr, y_ptr):
         tl.atomic_add(y_ptr + 2 * i, 1.0)
 
 
+@triton.jit
+def chooses(x_ptr, n_ptr, y_ptr, BLOCK: tl.constexpr):
+    """What a program does not take it does not load: for many it lies outside. One choice lies within another."""
+    p, lanes = tl.program_id(0), tl.arange(0, BLOCK)
+    count = tl.load(n_ptr + p)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for i in range(count):
+        x = tl.load(x_ptr + count * 60 + lanes) if count < 4 else tl.load(x_ptr + (count - 4) * 60 + lanes) * i
+        total += x if count < 3 else -x if tl.sum(x) < 0 else x * x
+    tl.store(y_ptr + p * BLOCK + lanes, total)
+
+
+@triton.jit
+def chooses_outside(x_ptr, n_ptr, y_ptr):
+    """A late round loads out of bounds, on one side of a choice."""
+    p = tl.program_id(0)
+    count, total = tl.load(n_ptr + p), tl.load(x_ptr + p)
+    for i in range(count):
+        total += tl.load(x_ptr + i) if count < 7 else tl.load(x_ptr + 250 + i)
+    tl.store(y_ptr + p, total)
+
+
+@triton.jit
+def chooses_of_two_types(x_ptr, n_ptr, y_ptr):
+    """One array cannot hold both: programs part for good."""
+    p = tl.program_id(0)
+    x = tl.load(x_ptr + p) if tl.load(n_ptr + p) > 3 else 0.0
+    tl.store(y_ptr + p, x)
+
+
+@triton.jit
+def one_of_three(x, i):
+    if i > 5:
+        x = x * 2
+        return x
+    elif x > 0:
+        return x - i
+    x += 1
+    return x * x
+
+
+@triton.jit
+def early_or_late(x, i):
+    if i > 2:
+        if x > 0:
+            return x - i
+        x += 1
+    return x * x
+
+
+@triton.jit
+def returns_from_within(x_ptr, n_ptr, y_ptr):
+    """No side of the outer branch always returns: there programs part for good."""
+    p = tl.program_id(0)
+    tl.store(y_ptr + p, early_or_late(tl.load(x_ptr + p), tl.load(n_ptr + p)))
+
+
+@triton.jit
+def returns_from_three_places(x_ptr, n_ptr, y_ptr):
+    p = tl.program_id(0)
+    total = tl.load(x_ptr + p)
+    for i in range(tl.load(n_ptr + p)):
+        total += one_of_three(tl.load(x_ptr + p + i), i)
+    tl.store(y_ptr + p, total)
+
+
 def _x() -> torch.Tensor:
     x = torch.randn(256, generator=torch.Generator().manual_seed(1))
     x[100] = 3.0  # where the search of `above` ends
@@ -324,6 +390,7 @@ def programs() -> dict[str, Callable[[], list[torch.Tensor]]]:
         *(two_types, two_tensors, moving_pointer, moving_block_pointer, stores_by_round, loads_what_others_store),
         *(outside, masks_without_other, own_stores, barrier_on_one_side, float_atomics, never_written, wraps_late),
         *(grows_while_it_lasts, calls, constant_loops_inside, counters_behind_loops, asserts, returns_inside),
+        *(chooses, chooses_outside, chooses_of_two_types, returns_from_three_places, returns_from_within),
     )
     found = {}
     for kernel in kernels:

@@ -249,6 +249,9 @@ class Ragged(Writer):
             self.line("else:")
             self.line(f"    {name} = {self.old('a')} + {self.old('s')}")
             self.line(f"{self.old('a')} = {name} * 0.5 + {self.old('a')}")
+        if self.random.random() < 0.3:
+            one, other = f"tl.load(x_ptr + {self.old('j')}) * {self.old('s')}", f"tl.sum({self.old('a')})"
+            self.line(f"{self.old('s')} = {one} if {self.test()} else {other} * 0.25")
 
     def helper(self) -> tuple[str, ...]:
         if self.random.random() < 0.4:

@@ -20,10 +20,16 @@ and ``if condition`` becomes
         (the other body)
     if _lockstep7.parted: ...
 
+and ``x if condition else y``
+
+    (_lockstep7 := interpreter_semantic.lockstep_choice(condition)).joined(
+        x if _lockstep7.first() else None, y if _lockstep7.second() else None
+    )
+
 `grid.lockstep` says what happens there; where all programs agree, nothing does. What leaves a loop or a function half
-way (``break``, ``continue``, ``return``) stays as it is: there programs part for good. For ``...`` stands, for each
-variable, ``if "acc" in _lockstep7.new: acc = _lockstep7.new["acc"]``. It is deleted where only some of the programs
-have it, so that reading it fails as it does in a program that does not have it.
+way (``break``, ``continue``, a kernel's ``return``) stays as it is: there programs part for good. For ``...`` stands,
+for each variable, ``if "acc" in _lockstep7.new: acc = _lockstep7.new["acc"]``. It is deleted where only some of the
+programs have it, so that reading it fails as it does in a program that does not have it.
 """
 
 import ast
@@ -75,6 +81,25 @@ class Lockstep(ast.NodeTransformer):
         made.append(_merged(it, names.kept | names.first_used | names.second_used))
         return _placed(node, made)
 
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """A choice."""
+        self.generic_visit(node)
+        it = _name_of(node)
+        made = ast.NamedExpr(
+            ast.Name(it, ast.Store()), ast.Call(_attribute("interpreter_semantic", "lockstep_choice"), [node.test], [])
+        )
+        sides = [
+            ast.IfExp(_method(it, way), side, ast.Constant(None))
+            for way, side in (("first", node.body), ("second", node.orelse))
+        ]
+        joined = ast.Call(ast.Attribute(made, "joined", ast.Load()), sides, [])
+        _place(joined, node)
+        return joined
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        """As it is: what a comprehension runs over cannot hold an assignment."""
+        return node
+
 
 def _loop(node: ast.For | ast.While, names: LoopNames) -> list[ast.stmt]:
     it = _name_of(node)
@@ -82,7 +107,7 @@ def _loop(node: ast.For | ast.While, names: LoopNames) -> list[ast.stmt]:
     return _placed(node, [_region(it, "lockstep_loop", names), node, _taken(it, "moved", names.kept | names.used)])
 
 
-def _name_of(node: ast.stmt) -> str:
+def _name_of(node: ast.stmt | ast.IfExp) -> str:
     return f"_lockstep{node.lineno}_{node.col_offset}"
 
 
@@ -127,7 +152,7 @@ def _placed(node: ast.stmt, made: list[ast.stmt]) -> list[ast.stmt]:
     return made
 
 
-def _place(made: ast.AST, node: ast.stmt) -> None:
+def _place(made: ast.AST, node: ast.stmt | ast.IfExp) -> None:
     if made is not node and hasattr(made, "lineno"):
         return
     if made is not node and isinstance(made, ast.stmt | ast.expr):

@@ -178,6 +178,7 @@ class Patches:
         self._set(semantic, "counted", counters.counted)
         self._set(semantic, "lockstep_loop", lockstep.Loop)
         self._set(semantic, "lockstep_branch", lockstep.Branch)
+        self._set(semantic, "lockstep_choice", lockstep.Choice)
         self._set(semantic, "refuse", refuse)
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "make_tensor_descriptor", dialect.with_constant_stride(semantic.make_tensor_descriptor))

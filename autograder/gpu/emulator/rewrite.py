@@ -23,6 +23,7 @@ from . import builtin_functions
 from .findings import EmulatorError, Finding
 from .liveness import names_of
 from .lockstep_text import Lockstep
+from .single_exit import with_single_exit
 
 _TRITON = str(Path(triton.__file__).parent)
 Mark = Callable[[types.FunctionType, ast.Module], ast.Module]
@@ -35,8 +36,9 @@ def rewritten(rewriter: Any, mark: Mark | None = None) -> types.FunctionType:
     """
     if mark and not has_source(rewriter.fn):
         return cast(types.FunctionType, rewriter.fn)
-    tree = syntax(rewriter.fn)
-    names = {} if rewriter.fn.__code__.co_filename.startswith(_TRITON) else names_of(tree)
+    tree, names = syntax(rewriter.fn), {}
+    if not rewriter.fn.__code__.co_filename.startswith(_TRITON):
+        names = names_of(with_single_exit(tree))
     strict = rewriter.ast_transformer.visit(mark(rewriter.fn, tree) if mark else tree)
     return _function(rewriter.fn, Lockstep(names).visit(strict))
 

@@ -3,7 +3,7 @@
 `Programs.live` is narrowed for a round or a side, so that the others load, store and count nothing; then the variables
 that are read later get their old values back in the others' rows. Where few of the rows are live, variables and
 programs go on without the others' rows, and are put back in their places at the end. `lockstep_text` is what a kernel
-asks of a `Loop` and a `Branch`; both read the kernel's variables from its frame.
+asks of a `Loop`, a `Branch` and a `Choice`; the first two read the kernel's variables from its frame.
 """
 
 import itertools
@@ -39,6 +39,19 @@ class _Region:
         self._builder = interpreter.interpreter_builder
         self._outer: Programs = self._builder.programs
         self._came = self._outer.live
+
+    def _parts(self, condition: Any) -> bool:
+        """Whether programs take both sides of a condition, ``_on`` by row; if not, ``_answer`` is which one."""
+        on = _by_program(condition)
+        if on is None:
+            self._answer = bool(condition)
+            return False
+        takes = on[interpreter.interpreter_builder.programs.live]
+        self._answer, self._on = bool(takes[0]), on
+        self.parted = bool(takes.any() and not takes.all())
+        if self.parted:
+            self._enter()
+        return self.parted
 
     def _leave_others(self, live: np.ndarray, variables: _Variables, names: Iterable[str]) -> None:
         """Goes on without the rows of programs that wait."""
@@ -186,21 +199,12 @@ class Branch(_Region):
 
     def first(self, condition: Any) -> bool:
         """Whether any program takes the first side."""
-        on = _by_program(condition)
-        if on is None:
-            self._answer = bool(condition)
+        if not self._parts(condition):
             return self._answer
-        live = interpreter.interpreter_builder.programs.live
-        takes = on[live]
-        if takes.all() or not takes.any():
-            self._answer = bool(takes[0])
-            return self._answer
-        self._enter()
-        self._on, self.parted = on, True
         variables = _variables(sys._getframe(1))
         names = {*self._kept, *self._first_used, *self._second_used, *self._restored}
         self._before = {name: variables[name] for name in names if name in variables}
-        self._begin_side(live[takes], self._first_used)
+        self._begin_side(self._came[self._on[self._came]], self._first_used)
         return True
 
     def second(self) -> bool:
@@ -247,6 +251,32 @@ class Branch(_Region):
                 left[name] = variables[name] if rows is None else self._spread(variables[name], rows)
         self._join_others()
         return left
+
+
+class Choice(_Region):
+    """``x if condition else y``: where programs take either, x is computed for some and y for the others."""
+
+    def __init__(self, condition: Any):
+        self._parts(condition)
+
+    def first(self) -> bool:
+        """Whether any program takes x."""
+        if self.parted:
+            self._outer.narrow(self._came[self._on[self._came]])
+        return self.parted or self._answer
+
+    def second(self) -> bool:
+        """Whether any program takes y."""
+        if self.parted:
+            self._outer.narrow(self._came[~self._on[self._came]])
+        return self.parted or not self._answer
+
+    def joined(self, first: Any, second: Any) -> Any:
+        """For each program what it took."""
+        if not self.parted:
+            return first if self._answer else second
+        self._join_others()
+        return either(first, second, lambda a, b: selected(self._on, a, b))
 
 
 def _variables(frame: Any) -> _Variables:
