@@ -85,14 +85,10 @@ class Lockstep(ast.NodeTransformer):
         """A choice."""
         self.generic_visit(node)
         it = _name_of(node)
-        made = ast.NamedExpr(
-            ast.Name(it, ast.Store()), ast.Call(_attribute("interpreter_semantic", "lockstep_choice"), [node.test], [])
-        )
-        sides = [
-            ast.IfExp(_method(it, way), side, ast.Constant(None))
-            for way, side in (("first", node.body), ("second", node.orelse))
-        ]
-        joined = ast.Call(ast.Attribute(made, "joined", ast.Load()), sides, [])
+        made = ast.NamedExpr(ast.Name(it, ast.Store()), _method("interpreter_semantic", "lockstep_choice", node.test))
+        first = ast.IfExp(_method(it, "first"), node.body, ast.Constant(None))
+        second = ast.IfExp(_method(it, "second"), node.orelse, ast.Constant(None))
+        joined = ast.Call(ast.Attribute(made, "joined", ast.Load()), [first, second], [])
         _place(joined, node)
         return joined
 

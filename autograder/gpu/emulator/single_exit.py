@@ -36,8 +36,9 @@ def _ending(body: list[ast.stmt]) -> list[ast.stmt] | None:
                 second = _ending([*node.orelse, *rest])
             elif second is not None:
                 first = _ending([*node.body, *rest])
-            both = first is not None and second is not None
-            return [*before, ast.copy_location(ast.If(node.test, first, second), node)] if both else None
+            if first is None or second is None:
+                return None
+            return [*before, ast.copy_location(ast.If(node.test, first, second), node)]
         if _returns(node):
             return None
     return None
