@@ -32,6 +32,13 @@ def decomposition(operator: Any) -> Callable[..., Any] | None:
     return decomposition_table.get(operator)
 
 
+def differentiating() -> bool:
+    """Whether autograd runs a derivative in this thread: an operator that a candidate calls there is no call of the
+    answer.
+    """
+    return torch._C._current_graph_task_id() >= 0
+
+
 @contextlib.contextmanager
 def unwatched() -> Iterator[None]:
     """Inside, no mode sees what is called: without it a reference takes ten times as long on a simulated GPU."""

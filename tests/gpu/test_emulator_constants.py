@@ -12,7 +12,7 @@ FACTOR = tl.constexpr(3)
 
 @triton.jit
 def seen_kernel(y_ptr, a, C: tl.constexpr, NAME: tl.constexpr):
-    """Stores at n where the n-th question is answered with yes, as Triton 3.7.1 compiles it: 0, 2, 4, 5, 6, 8, 9."""
+    """Stores at n where the n-th question is answered with yes, as Triton 3.7.1 compiles it: 0, 2, 4, 5, 6, 8 to 11."""
     if isinstance(C, int):
         tl.store(y_ptr, 1)
     if isinstance(C, tl.constexpr):
@@ -33,16 +33,20 @@ def seen_kernel(y_ptr, a, C: tl.constexpr, NAME: tl.constexpr):
         tl.store(y_ptr + 8, 1)
     if NAME == "abc":
         tl.store(y_ptr + 9, 1)
+    if C.type == tl.constexpr_type(16) and C.type != FACTOR.type and NAME.type == NAME.type:
+        tl.store(y_ptr + 10, 1)
+    if a.type == tl.int32 and y_ptr.type.element_ty == tl.int32:
+        tl.store(y_ptr + 11, 1)
 
 
 def test_a_kernel_sees_constants_as_the_compiler_shows_them():
     def program():
-        y = torch.zeros(10, dtype=torch.int32)
+        y = torch.zeros(12, dtype=torch.int32)
         seen_kernel[(1,)](y, 5, C=16, NAME="abc")
         return y
 
     with Emulator():
-        assert program().nonzero().ravel().tolist() == [0, 2, 4, 5, 6, 8, 9]
+        assert program().nonzero().ravel().tolist() == [0, 2, 4, 5, 6, 8, 9, 10, 11]
     assert_same(program)
 
 

@@ -113,6 +113,17 @@ def counted(lengths, y, n, BLOCK: tl.constexpr):
     tl.store(y + p, total, mask=p < n)
 
 
+@triton.jit
+def of_a_block_pointer(x, y, n, SUMMED: tl.constexpr, BLOCK: tl.constexpr):
+    """Outside of its shape nothing is defined: it is summed, or stored where nobody sees it."""
+    at = tl.make_block_ptr(x, (n,), (1,), (0,), (BLOCK,), (0,))
+    v = tl.load(at, boundary_check=(0,))
+    if SUMMED:
+        tl.store(y, tl.sum(v))
+    else:
+        tl.store(tl.make_block_ptr(y, (n,), (1,), (0,), (BLOCK,), (0,)), v * 2, boundary_check=(0,))
+
+
 def randn(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(0))
 
@@ -168,6 +179,16 @@ def test_each_value_shows_what_the_others_hide(kernel, value):
     assert finding["kind"] == "masked-load"
     assert f"With {value} in them element offset 0 of `y` becomes" in finding["message"]
     assert f"instead of {y[0].item():.5f}"[:-2] in finding["message"]
+
+
+def test_what_is_outside_of_a_block_pointer_matters_where_a_result_uses_it():
+    def program(summed):
+        of_a_block_pointer[(1,)](randn(100), torch.empty(100)[:], 100, SUMMED=summed, BLOCK=128)
+
+    assert found_in(lambda: program(False)) == []
+    (finding,) = found_in(lambda: program(True))
+    assert finding["kind"] == "masked-load"
+    assert "no `padding_option`" in finding["message"] and "Add `padding_option=" in finding["message"], finding
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float8_e5m2])

@@ -14,6 +14,8 @@ from side_by_side_kernels import (
     Scaled,
     ScaledBadly,
     first_row_only,
+    silu_derivative_launched,
+    silu_launched,
     softmax_kernel_launched,
     softmax_without_other,
     summed_in_blocks,
@@ -523,6 +525,65 @@ def test_what_calls_the_reference_does_not_pass():
     assert report.passed and report.score == 1 and report.computes == "operators"
     report = compare(lambda x: x.sum(), summed_in_blocks, draw(5, 40), without=FEW, compiler=False)
     assert report.passed and report.score == 1 and report.computes == "partly"
+
+
+class Silu(torch.autograd.Function):
+    """In kernels. derivative: what its backward does."""
+
+    derivative = silu_derivative_launched
+
+    @classmethod
+    def forward(cls, ctx, x):
+        ctx.save_for_backward(x)
+        return silu_launched(x)
+
+    @classmethod
+    def backward(cls, ctx, dy):
+        return cls.derivative(dy, *ctx.saved_tensors)
+
+
+class ByFormula(Silu):
+    def derivative(dy, x):
+        s = torch.sigmoid(x.float())
+        return (dy * s * (1 + x * (1 - s))).to(x.dtype)
+
+
+class ByTheReference(Silu):
+    def derivative(dy, x):
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(F.silu(x), x, dy)[0]
+
+
+HOW = {  # what a candidate does beside its kernels: how it computes, whether that passes, what is said
+    "nothing": (Silu, "kernels", "in its own kernels"),
+    "its derivative by a formula": (ByFormula, "partly", "its derivative calls aten.sigmoid"),
+    "its forward and backward are two functions": ((silu_launched, ByFormula.derivative), "partly", "derivative calls"),
+    "its derivative by the reference's": (ByTheReference, "no", "its derivative calls aten.silu_backward"),
+    "the reference where gradients are asked for": (
+        *(lambda x: F.silu(x) if x.requires_grad else silu_launched(x), "no", "calls aten.silu"),
+    ),
+    "the reference but on the example": (
+        *(lambda x: Silu.apply(x) if x.shape == (5, 40) else F.silu(x), "no", "calls aten.silu"),
+    ),
+    "another formula but on the example": (
+        *(lambda x: Silu.apply(x) if x.shape == (5, 40) else x * x.sigmoid(), "operators", "it calls aten.sigmoid"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("candidate", "kind", "says"),
+    [  # the two that would pass by the values and the example alone; the others by make test-all
+        pytest.param(*row, id=name, marks=() if row[1] == "no" and "example" not in name else pytest.mark.exhaustive)
+        for name, row in HOW.items()
+    ],
+)
+def test_how_it_computes_is_the_worst_of_all_calls(candidate, kind, says):
+    without = ("large", "very", "dimension 0", *SIZES_ALONE, "one", "the upstream", "transposed", "far", "other")
+    report = compare(F.silu, candidate, draw(5, 40), without=without, compiler=False)
+    assert report.correct and report.computes == kind and says in report.remarks[0], str(report)
+    assert report.passed == (kind != "no")
 
 
 def test_what_the_reference_rounds_itself_is_expected_and_named():

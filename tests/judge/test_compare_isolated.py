@@ -1,5 +1,6 @@
 """A candidate that nobody trusts: how it computes is found out from outside, and nothing of it runs in this process."""
 
+import ast
 import os
 import re
 from pathlib import Path
@@ -296,6 +297,15 @@ def test_what_the_emulator_finds_comes_from_another_process(worker, silenced):
 def test_a_text_that_is_too_long_is_not_parsed():
     with pytest.raises(CandidateError, match="of at most 200,000"):
         Code("x = 1\n" * 40_000, "f")
+
+
+def test_no_text_is_parsed_in_this_process(monkeypatch):
+    with monkeypatch.context() as patched, pytest.raises(CandidateError, match="has no function silu; it has silo"):
+        patched.setattr(ast, "parse", None)
+        Code("def silo(x):\n    return x\n", "silu")
+    with pytest.raises(CandidateError, match="too much memory, to be read as Python"):
+        Code("lambda: " * 4_000 + "0", "f")  # which ends a parser
+    assert Code("f = 1", "f").name == "f"
 
 
 @pytest.mark.exhaustive

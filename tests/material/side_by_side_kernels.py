@@ -59,6 +59,30 @@ def summed_in_blocks(x, kernel=partial_sums_kernel):
     return partial.sum().to(x.dtype)
 
 
+@triton.jit
+def silu_kernel(dy_ptr, x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    """dy_ptr: the upstream gradient, None for the forward pass."""
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i, mask=i < n, other=0.0).to(tl.float32)
+    s = tl.sigmoid(x)
+    out = x * s
+    if dy_ptr is not None:
+        out = tl.load(dy_ptr + i, mask=i < n, other=0.0).to(tl.float32) * s * (1 + x * (1 - s))
+    tl.store(out_ptr + i, out, mask=i < n)
+
+
+def silu_launched(x, dy=None):
+    x = x.contiguous()
+    out = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 256),)](dy, x, out, x.numel(), BLOCK=256)
+    return out
+
+
+def silu_derivative_launched(dy, x):
+    return silu_launched(x, dy.contiguous())
+
+
 class Scaled(torch.autograd.Function):
     """x.tanh() * w."""
 

@@ -35,6 +35,12 @@ def content(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float | str) else value.value  # type: ignore[attr-defined]
 
 
+def type_of(value: Any) -> object:
+    """``value.type``, which a `tl.constexpr` has, too: its own for each constant."""
+    plain = value is None or isinstance(value, bool | int | float | str | tl.dtype)
+    return tl.constexpr_type(value) if plain else value.type
+
+
 def unknown(names: set[str]) -> dict[str, Callable[..., NoReturn]]:
     """Functions that refuse, by name, for those of ``names`` that are functions of Python's which the compiler does
     not know.

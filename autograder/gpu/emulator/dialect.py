@@ -103,11 +103,14 @@ class StrictTransformer(interpreter.ASTTransformer):  # type: ignore[misc]  # of
         return ast.copy_location(call, node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """``BLOCK.value`` becomes ``interpreter_semantic.content(BLOCK)``: a constant need not be a `tl.constexpr`."""
+        """``BLOCK.value`` becomes ``interpreter_semantic.content(BLOCK)``: a constant need not be a `tl.constexpr`.
+        ``BLOCK.type`` the same.
+        """
         node = self.generic_visit(node)
-        if node.attr != "value" or not isinstance(node.ctx, ast.Load):
+        asked = {"value": "content", "type": "type_of"}.get(node.attr)
+        if asked is None or not isinstance(node.ctx, ast.Load):
             return node
-        return ast.copy_location(_call("content", node.value), node)
+        return ast.copy_location(_call(asked, node.value), node)
 
     def visit_List(self, node: ast.List) -> ast.AST:
         """The compiler reads a list as a tuple: it has no ``append``."""

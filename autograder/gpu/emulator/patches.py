@@ -175,6 +175,7 @@ class Patches:
         self._set(semantic, "asserted", dialect.asserted)
         self._set(semantic, "called", builtin_functions.called)
         self._set(semantic, "content", builtin_functions.content)
+        self._set(semantic, "type_of", builtin_functions.type_of)
         self._set(semantic, "counted", counters.counted)
         self._set(semantic, "lockstep_loop", lockstep.Loop)
         self._set(semantic, "lockstep_branch", lockstep.Branch)

@@ -2,22 +2,25 @@
 
 import contextlib
 from dataclasses import dataclass
+from typing import Any
 
 from ...gpu import Emulator, place
-from ...runner import Args, Callee, CompareError, Contract, InProcess, Tree
+from ...runner import Args, Call, Callee, CompareError, Contract, Examined, InProcess, Tree
 from .errors import CandidateError
-from .method import Method, method_of
+from .method import Method, in_derivative, method_of
 from .operators_called import Operators
 from .reference import Reference
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """callee: what is called. launches: whether it launched a kernel on the example. attached: whether its result has
-    gradients. method: how it computes. gpu: whether it is given its tensors on a simulated GPU.
+    """callee: what is called. reference: what is right. launches: whether it launched a kernel on the example.
+    attached: whether its result has gradients. method: how it computes there. gpu: whether it is given its tensors on a
+    simulated GPU.
     """
 
     callee: Callee
+    reference: Reference
     launches: bool
     attached: bool
     method: Method
@@ -28,11 +31,37 @@ class Candidate:
         """The name that a report has."""
         return self.callee.name
 
-    def runner(self, contract: Contract, above: int, shown: bool = False) -> InProcess:
+    def runner(self, contract: Contract, above: int, shown: bool = False) -> "Noted":
         """Calls it. above: the number of upstream gradients, where gradients are compared. shown: of no account for
         code of one's own.
         """
-        return InProcess(self.callee.call(above), contract, "triton", guarded=False, simulated=self.gpu)
+        return Noted(self, contract, above)
+
+
+class Noted(InProcess):
+    """Calls a candidate of this process. methods: how each call computed: a branch on a shape, or on whether gradients
+    are asked for, is no answer.
+    """
+
+    def __init__(self, candidate: Candidate, contract: Contract, above: int):
+        self.candidate, self.above, self.methods = candidate, above, list[Method]()
+        super().__init__(self._noted, contract, "triton", guarded=False, simulated=candidate.gpu)
+
+    def examine(self, call: Call) -> Examined:
+        """Calls it, and notes how it computes, where it does."""
+        self._mine = mine = Operators()
+        examined = super().examine(call)
+        first = examined.first
+        if first.trouble is None and any((mine.elements | mine.derivative).values()):
+            theirs = self.candidate.reference.called_on(call.args, self.above)
+            method = method_of(theirs.elements, mine.elements, bool(first.launches))
+            if method.kind == "kernels" and mine.derivative:
+                method = in_derivative(theirs.derivative, mine.derivative)
+            self.methods.append(method)
+        return examined
+
+    def _noted(self, *args: Any) -> Any:
+        return self._mine.of_call(self.candidate.callee, args, self.above)
 
 
 def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Candidate:
@@ -50,7 +79,7 @@ def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Can
     method = method_of(reference.operators, mine.elements, launches)
     with Emulator():
         has_gradients = reference.differentiable and callee.attached(_given(reference.arguments, gpu))
-    return Candidate(callee, launches, has_gradients, method, gpu)
+    return Candidate(callee, reference, launches, has_gradients, method, gpu)
 
 
 def shapes(reference: Reference) -> dict[str, tuple[int, ...]]:

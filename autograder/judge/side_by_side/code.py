@@ -1,16 +1,19 @@
 """A candidate as text, which no part of this process runs."""
 
-import ast
-import warnings
-from collections.abc import Iterator
+import functools
+import json
+import threading
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from ...runner import LineServer
 from .errors import CandidateError
 
 MOST = 200_000  # bytes of a candidate's text
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -25,18 +28,13 @@ class Code:
     initial: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises CandidateError where the text is Python and nothing in it has the name, or too long to be read: a
-        parser may take time and memory that no limit holds here.
+        """Raises CandidateError where the text is Python and nothing in it has the name, or is too long to be read, or
+        takes too long: nothing in this process parses it before.
         """
         if (size := len(self.text.encode(errors="replace"))) > MOST:
             raise CandidateError(f"{self.file} has {size:,} bytes, of at most {MOST:,}: leave out what is not needed")
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of an invalid escape in a string
-                names = set(_bound(ast.parse(self.text)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return  # which is said where it is loaded
-        if self.name not in names and "*" not in names:
+        names = _names(self.text, self.file)
+        if names is not None and self.name not in names and "*" not in names:
             near = get_close_matches(self.name, [name for name in names if not name.startswith("_")])
             has = f"; it has {', '.join(near)}" if near else ""
             raise CandidateError(f"{self.file} has no function {self.name}{has}")
@@ -51,12 +49,21 @@ class Code:
             raise CandidateError(f"{path} cannot be read: {why}") from None
 
 
-def _bound(tree: ast.Module) -> Iterator[str]:
-    """The names that the text binds, wherever it does."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.alias):
-            yield node.asname or node.name.partition(".")[0]
+def _names(text: str, file: str) -> list[str] | None:
+    """The names that the text binds, read by a process that may die of it; None where it is not Python, which is said
+    where it is loaded. Raises CandidateError.
+    """
+    with _ONE_AT_A_TIME:
+        said = [*takewhile(lambda line: not line.isdigit(), _server().ask(json.dumps(text)))]
+    try:
+        names: list[str] | None = json.loads(said[0])
+    except ValueError:  # its process ended first
+        raise CandidateError(
+            f"{file} takes too long, or too much memory, to be read as Python: make it shorter"
+        ) from None
+    return names
+
+
+@functools.cache
+def _server() -> LineServer:
+    return LineServer(f"{__package__}.names_in_text")

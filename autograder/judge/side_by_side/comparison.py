@@ -17,6 +17,7 @@ from ..results.case_result import CaseResult
 from ..results.data import ReportData
 from ..settings import Settings
 from ..trial import arguments as case_arguments
+from .candidate import Noted
 from .errors import CompareError
 from .example import Example
 from .families import Family, families
@@ -110,7 +111,7 @@ def judged(
             record, left_out = _without_refusals(record, made, runner, seed)
             settings = replace(how.settings, compiler=how.settings.compiler and both.tried.launches)
             found = judge(record, runner, settings, progress.at)
-            seen = [*runner.methods] if isinstance(runner, ByFamily) else []
+            seen = [*runner.methods] if isinstance(runner, ByFamily | Noted) else []
             progress.at("making what fails smaller")
             smallest = _smallest(both, record, runner, settings, found)
     method = worst([both.tried.method, *seen])

@@ -30,16 +30,13 @@ from ...runner import (
 from .candidate import shapes
 from .code import Code
 from .errors import CandidateError
-from .method import ANY_NUMBER, COMPOSITE, Kind, Method, method_of
+from .method import ANY_NUMBER, COMPOSITE, IN_DERIVATIVES, Kind, Method, method_of
 from .operators_called import MOVES
 from .reference import Reference
 from .reference_record import record_of
 
 Shown = tuple[str, dict[str, int], bool]  # why not, or ""; operators with elements; whether launches contribute
 UNTRIED = Method("unknown", "it is not known how: it does not run on the example")
-# What PyTorch's formulas for derivatives of basic operators are made of.
-IN_DERIVATIVES = ATEN.pointwise & ATEN.permitted
-IN_DERIVATIVES |= frozenset("sum mm bmm mv addmm baddbmm cumsum scatter scatter_add index_add index_put".split())
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ...gpu import ATEN
+
 Kind = Literal["kernels", "partly", "operators", "no", "unknown"]
 KINDS: tuple[Kind, ...] = ("kernels", "partly", "operators", "unknown", "no")  # from the best to the worst
 COMPUTES = KINDS[:3]  # those that pass where nobody says otherwise
 ANY_NUMBER = math.inf
 SHARE = 0.5  # of the elements: the sum of a kernel's partial sums is a step of computing, and no call of the answer
 COMPOSITE = "operators that do more than one step"
+# What PyTorch's formulas for derivatives of basic operators are made of.
+IN_DERIVATIVES = ATEN.pointwise & ATEN.permitted
+IN_DERIVATIVES |= frozenset("sum mm bmm mv addmm baddbmm cumsum scatter scatter_add index_add index_put".split())
 _SHOWN = 3  # operators named in a sentence
 
 
@@ -53,6 +58,17 @@ def method_of(
     if composite is not None:
         return Method("no", f"no, it does not run without {COMPOSITE}")
     return Method("operators", f"no kernel; {calls}" if mine else "no kernel; with basic operators of PyTorch")
+
+
+def in_derivative(theirs: Mapping[str, int], mine: Mapping[str, int]) -> Method:
+    """How a candidate computes that does all but its derivative in kernels. theirs, mine: the operators that the two
+    derivatives call. Arithmetic is in every derivative, and calls no answer.
+    """
+    calls = "its derivative calls " + named(sorted(mine, key=lambda name: name not in theirs))
+    answers = {name: elements for name, elements in theirs.items() if name not in IN_DERIVATIVES}
+    if answers and all(mine.get(name, -1) >= elements * SHARE for name, elements in answers.items()):
+        return Method("no", f"no, {calls}")
+    return Method("partly", f"in its own kernels, but {calls}")
 
 
 def named(operators: Iterable[str]) -> str:

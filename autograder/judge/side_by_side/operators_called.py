@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ...gpu import ATEN, lazily
-from ...runner import Tree
-from ..borrowed import TorchDispatchMode, schema
+from ...runner import Args, Callee, Tree
+from ..borrowed import TorchDispatchMode, differentiating, schema
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
 ADDED_AT = frozenset("scatter_add scatter_reduce index_add index_reduce index_put _index_put_impl".split())
@@ -21,13 +22,27 @@ MOVES = ATEN.memory | frozenset(  # what moves numbers, or reads them, without c
 @lazily
 class Operators(TorchDispatchMode):
     """Notes the operators that compute. elements: of the largest tensor that each is given, over all of its calls.
-    draws: those that draw random numbers.
+    derivative: the same of those that autograd, or a backward of one's own, calls. draws: those that draw random
+    numbers.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.elements: Counter[str] = Counter()
+        self.derivative: Counter[str] = Counter()
+        self._backward = False  # of one's own
         self.draws: dict[str, None] = {}
+
+    def of_call(self, callee: Callee, args: Args, above: int) -> Any:
+        """What `Callee.call` returns, noted."""
+
+        def backward(*args: Any) -> Any:
+            self._backward = True
+            return callee.backward(*args) if callee.backward else None
+
+        noted = replace(callee, backward=backward) if callee.backward else callee
+        with self:
+            return noted.call(above)(*args)
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -38,7 +53,8 @@ class Operators(TorchDispatchMode):
         name = named(schema(func).name)
         if name not in MOVES:
             given = Tree((*args, *(kwargs or {}).values())).tensors
-            self.elements[name] += max((tensor.numel() for tensor in given), default=0)
+            noted = self.derivative if self._backward or differentiating() else self.elements
+            noted[name] += max((tensor.numel() for tensor in given), default=0)
         if torch.Tag.nondeterministic_seeded in func.tags:
             self.draws[name] = None
         return func(*args, **(kwargs or {}))

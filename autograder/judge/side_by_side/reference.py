@@ -89,6 +89,12 @@ class Reference:
             self.callee.results(Tree(self.arguments).copied())
         return mode
 
+    def called_on(self, args: Args, above: int) -> Operators:
+        """The operators that it calls on arguments; above: upstream gradients among them."""
+        mode = Operators()
+        mode.of_call(self.callee, Tree(args).copied(), above)
+        return mode
+
     @property
     def operators(self) -> Counter[str]:
         """Those that compute, with the elements that they are given."""
