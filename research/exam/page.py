@@ -68,11 +68,11 @@ without compute-sanitizer, which is the second source of many of tritonbench's:
 Misses of a kind that the checker says it sees, and every false alarm. `check` and `compare` are asked for the rows that
 are an exercise of the course, or that have a reference.
 
-Three kinds of reasons are in the labels. Programs that store *equal values* in one element are a race to those who
+Two kinds of reasons are in the labels. Programs that store *equal values* in one element are a race to those who
 label them so, and a hint to `sanitize`, as no order changes the result. *Lanes of a block pointer outside its shape*
-have an undefined value by Triton's documentation where no `padding_option` is given; a kernel that computes with them
-is right by its library's tests, and `sanitize` accuses it. A *NaN* is the only case in which the two right twins that
-`compare` accuses differ from their reference; the repair is about something else.
+have an undefined value by Triton's documentation where no `padding_option` is given; a kernel whose results are made of
+them is right by its library's tests, and `sanitize` accuses it, as it finds those of tritonbench that were read by hand
+and labelled wrong for that.
 
 {ours}
 

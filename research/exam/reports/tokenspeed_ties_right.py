@@ -1,6 +1,6 @@
 # RIGHT: the chosen rank is looked up by its id
 # after: lightseekorg/tokenspeed#280
-# run: compare --arguments arguments --without NaN; sanitize
+# run: compare --arguments arguments; sanitize
 import torch
 import triton
 import triton.language as tl
@@ -8,11 +8,14 @@ import triton.language as tl
 
 @triton.jit
 def pick_kernel(x_ptr, rank_ptr, out_ptr, n, BLOCK: tl.constexpr):
-    """The id of the rank-th largest logit of a row; of equal logits the smaller id comes first."""
+    """The id of the rank-th largest logit of a row, NaN before all; of equal logits the smaller id comes first."""
     row = tl.program_id(0)
     i = tl.arange(0, BLOCK)
     x = tl.load(x_ptr + row * n + i, mask=i < n, other=float("-inf")).to(tl.float32)
-    before = (x[None, :] > x[:, None]) | ((x[None, :] == x[:, None]) & (i[None, :] < i[:, None]))
+    nan = x != x
+    larger = (x[None, :] > x[:, None]) | (nan[None, :] & ~nan[:, None])
+    equal = (x[None, :] == x[:, None]) | (nan[None, :] & nan[:, None])
+    before = larger | (equal & (i[None, :] < i[:, None]))
     rank = tl.sum(before.to(tl.int32), 1)
     chosen = (rank == tl.load(rank_ptr + row)) & (i < n)
     tl.store(out_ptr + row, tl.min(tl.where(chosen, i, n), 0).to(tl.int64))
