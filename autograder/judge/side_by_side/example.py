@@ -82,6 +82,12 @@ def _checked(found: Any) -> Args:
     args = (*found[0], *found[1].values()) if _by_name(found) else args
     if not isinstance(args, tuple | list):
         raise CompareError(f"arguments should be a tensor or a tuple of arguments, not {type(args).__name__}")
+    for place, one in enumerate(args):
+        if isinstance(one, tuple | dict) and Tree((list(one.values() if isinstance(one, dict) else one),)).tensors:
+            raise CompareError(
+                f"argument {place} of the example is a {type(one).__name__} of tensors: pass them as a list, or each as "
+                "an argument of its own, to a function around yours that makes it"
+            )
     if not Tree(tuple(args)).tensors:
         raise CompareError("there is no tensor among the arguments, so nothing would be compared")
     return tuple(args)
