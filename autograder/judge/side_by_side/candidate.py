@@ -45,23 +45,31 @@ class Noted(InProcess):
 
     def __init__(self, candidate: Candidate, contract: Contract, above: int):
         self.candidate, self.above, self.methods = candidate, above, list[Method]()
-        super().__init__(self._noted, contract, "triton", guarded=False, simulated=candidate.gpu)
+        self._mine: Operators | None = None  # of the call that is noted
+        super().__init__(self._called, contract, "triton", guarded=False, simulated=candidate.gpu)
 
     def examine(self, call: Call) -> Examined:
         """Calls it, and notes how it computes, where it does."""
         self._mine = mine = Operators()
         examined = super().examine(call)
-        first = examined.first
+        self._mine, first = None, examined.first
         if first.trouble is None and any((mine.elements | mine.derivative).values()):
-            theirs = self.candidate.reference.called_on(call.args, self.above)
-            method = method_of(theirs.elements, mine.elements, bool(first.launches))
-            if method.kind == "kernels" and mine.derivative:
-                method = in_derivative(theirs.derivative, mine.derivative)
-            self.methods.append(method)
+            self.methods.append(self._method(mine, bool(first.launches), call.args))
         return examined
 
-    def _noted(self, *args: Any) -> Any:
-        return self._mine.of_call(self.candidate.callee, args, self.above)
+    def _called(self, *args: Any) -> Any:
+        callee = self.candidate.callee
+        return self._mine.of_call(callee, args, self.above) if self._mine else callee.call(self.above)(*args)
+
+    def _method(self, mine: Operators, launches: bool, args: Args) -> Method:
+        reference = self.candidate.reference
+        method = method_of(reference.operators, mine.elements, launches)
+        in_kernels = method.kind == "kernels" and mine.derivative
+        if in_kernels or reference.operators.keys() <= mine.elements.keys():  # then it counts on how many elements
+            theirs = reference.called_on(args, self.above)
+            method = method_of(theirs.elements, mine.elements, launches)
+            return in_derivative(theirs.derivative, mine.derivative) if in_kernels else method
+        return method
 
 
 def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Candidate:

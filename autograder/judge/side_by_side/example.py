@@ -85,8 +85,8 @@ def _checked(found: Any) -> Args:
     for place, one in enumerate(args):
         if isinstance(one, tuple | dict) and Tree((list(one.values() if isinstance(one, dict) else one),)).tensors:
             raise CompareError(
-                f"argument {place} of the example is a {type(one).__name__} of tensors: pass them as a list, or each as "
-                "an argument of its own, to a function around yours that makes it"
+                f"argument {place} of the example is a {type(one).__name__} of tensors: pass them as a list, or each "
+                "as an argument of its own, to a function around yours that makes it"
             )
     if not Tree(tuple(args)).tensors:
         raise CompareError("there is no tensor among the arguments, so nothing would be compared")
