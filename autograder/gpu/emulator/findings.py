@@ -100,6 +100,11 @@ class Place:
         """The text of the line, "" where it is not known."""
         return linecache.getline(self.file, self.line).strip()
 
+    @property
+    def of_block_pointer(self) -> bool:
+        """Whether it bounds an access by a shape, not by a mask."""
+        return "boundary_check" in self.source
+
     @classmethod
     def innermost(cls, error: BaseException, other: Callable[[str], bool] = lambda file: False) -> "Place | None":
         """The innermost line of the learner's code that an error passed. other: says of more files that they are not

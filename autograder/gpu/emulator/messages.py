@@ -292,18 +292,11 @@ def endless(kernel: str, region: Region, value: str, left: int, program: Program
     return Finding(kind, text, kernel, region.name, None, program, place.line, place.source, place.file)
 
 
-ZERO = 'padding_option="zero"'
-
-
-def of_block_pointer(place: Place) -> bool:
-    """Whether a load is bounded by a shape, not by a mask: what is outside has no value by Triton's documentation."""
-    return "boundary_check" in place.source
-
-
 def masked_load(kernel: str, tensor: str, place: Place) -> Finding:
     """A load with masked-off lanes and nothing to put there."""
-    bounded = of_block_pointer(place)
-    what, add = ("`boundary_check` and no padding", ZERO) if bounded else ("a mask and no `other`", "other=")
+    what, add = "a mask and no `other`", "other="
+    if place.of_block_pointer:
+        what, add = "`boundary_check` and no padding", 'padding_option="zero"'
     text = (
         f"`{kernel}` loads {tensor} with {what}, {place}. A GPU promises nothing about the masked-off lanes; the "
         f"emulator fills them with NaN, or a large odd integer. If they reach a reduction, add `{add}`."

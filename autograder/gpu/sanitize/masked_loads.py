@@ -19,7 +19,6 @@ from ..emulator.findings import Finding, Place
 from ..emulator.footprint import Footprint
 from ..emulator.lane_values import LANE_VALUES
 from ..emulator.launch import Argument, Launch
-from ..emulator.messages import ZERO, of_block_pointer
 from ..emulator.observer import Ended, Fill
 from .differences import change, differing
 
@@ -196,8 +195,8 @@ def _tensors(values: Iterable[Any]) -> Iterator[torch.Tensor]:
 
 def _finding(kernel: str, place: Place, effect: str) -> Finding:
     lanes, add = "masked-off lanes of a load without `other`", "`other=` with the neutral element of what follows"
-    if of_block_pointer(place):
-        lanes, add = "what a block pointer has no `padding_option` for, outside of its shape", f"`{ZERO}`"
+    if place.of_block_pointer:
+        lanes, add = "what a block pointer has no `padding_option` for, outside of its shape", '`padding_option="zero"`'
     text = (
         f"What `{kernel}` stores depends on {lanes}, {place}. {effect} Today's NVIDIA backends fill in 0; Triton "
         f"promises nothing. Add {add}."
