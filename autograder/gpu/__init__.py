@@ -6,7 +6,7 @@ from ..words import lazy_face
 
 if TYPE_CHECKING:
     from .aten import ATEN
-    from .compiler import CannotCompile, KernelLaunch, Target, compile_report, is_new, machine_code_report, worker
+    from .compiler import CannotCompile, KernelLaunch, Target, compile_report, machine_code_report, worker
     from .compiler.bindings import Refused
     from .compiler.extract import ADVICE, extract
     from .compiler.from_text import bound

@@ -2,14 +2,15 @@
 
 import platform
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import metadata
+from typing import NoReturn
 
 import torch
 
-from ..gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, is_new, mode
+from ..gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, compile_report, mode
 from ..runner import Args, Runner, Trouble
 from ..words import Quality
 from .bias import judge_bias
@@ -218,12 +219,16 @@ def _starting(start: Callable[[], None]) -> Callable[[Judged], None]:
     """
     started = False
 
+    def begin(*asked: object, **options: object) -> NoReturn:
+        """A report asks for what was not compiled before, and for nothing else."""
+        start()
+        raise CannotCompile("its process starts, and nobody waits for it here")
+
     def see(judged: Judged) -> None:
         nonlocal started
         for launch in judged.outcome.launches if judged.outcome and not started else ():
-            if isinstance(launch, KernelLaunch) and is_new(launch):
-                with suppress(CannotCompile):  # which the report will say
-                    start()
+            if isinstance(launch, KernelLaunch):
+                compile_report([launch], begin, whole=False)
             started = True
             break
 

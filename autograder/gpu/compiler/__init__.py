@@ -43,10 +43,10 @@ learner's file goes anywhere near an interpreter (`extract`). A process without 
 user's cache folder (`cache`): a report whose results are all there starts no process.
 """
 
-from .ahead_of_time import FORMS, WHOLE, CannotCompile, compile_report, is_new, machine_code_report
+from .ahead_of_time import FORMS, WHOLE, CannotCompile, compile_report, machine_code_report
 from .kernel_launch import SEAM, KernelLaunch
 from .recording import launch_of, recorded
 from .targets import TARGETS, Target
 
 __all__ = ["FORMS", "SEAM", "TARGETS", "WHOLE", "CannotCompile", "KernelLaunch", "Target"]
-__all__ += ["compile_report", "is_new", "launch_of", "machine_code_report", "recorded"]
+__all__ += ["compile_report", "launch_of", "machine_code_report", "recorded"]

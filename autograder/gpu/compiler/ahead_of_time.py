@@ -171,13 +171,6 @@ def _of_the_compiler(job: _Job) -> str:
     return str(job.result["status"]) if job.result and job.result["permitted"] else "not-run"
 
 
-def is_new(launch: KernelLaunch) -> bool:
-    """Returns whether no earlier report compiled a launch of this form."""
-    version = _triton_version()
-    jobs = _prepare(launch, Target.named(), version, whole=False) if version else []
-    return any(job.extract and not job.result for job in jobs)
-
-
 def _triton_version() -> str | None:
     if importlib.util.find_spec("triton") is None:
         return None
