@@ -5,6 +5,7 @@ a process of its own.
 import collections
 import contextlib
 import fcntl
+import gc
 import os
 import signal
 import subprocess
@@ -29,6 +30,9 @@ os.register_at_fork(after_in_child=_one_thread)
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# A test process holds PyTorch, Triton and hundreds of kernels, and makes little garbage: the collector looks seldom.
+gc.set_threshold(20_000, 20, 20)
 
 _seconds: collections.Counter[str] = collections.Counter()  # what each module took in this run
 

@@ -9,6 +9,7 @@ from graded_kernels.autograder.runner import no_garbage
 
 def loaded(pause) -> list[int]:
     """How many objects the collector leaves out afterwards, and how often it looks through all of them."""
+    gc.set_threshold(700, 10, 10)  # Python's own
     gc.unfreeze()
     kept = [[] for _ in range(500_000)]  # of which a quarter are more than what makes the collector ask
     gc.collect()
