@@ -26,30 +26,30 @@ def is_pythons(name: str) -> bool:
     return module in sys.stdlib_module_names and not is_private(module)
 
 
-def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def imported(nodes: list[ast.AST]) -> Iterator[tuple[int, str]]:
     """Line and full name of what a module imports that is not the house's."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
 
 
-def defined(tree: ast.Module) -> set[str]:
+def defined(nodes: list[ast.AST]) -> set[str]:
     """Names that a module gives to attributes, functions, classes and variables, arguments included."""
-    stored = (node for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Store))
+    stored = (node for node in nodes if type(getattr(node, "ctx", None)) is ast.Store)
     names = {getattr(node, "attr", getattr(node, "id", "")) for node in stored}
-    return names | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return names | {node.name for node in nodes if type(node) in (ast.FunctionDef, ast.ClassDef)}
 
 
 def private_names(sources: list[Path]) -> list[str]:
     """``file:line: name`` of each private name of a library that the modules use, but for their own."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sources}
-    ours = PYTHONS.union(*map(defined, trees.values()))
+    modules = {path: [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))] for path in sources}
+    ours = PYTHONS.union(*map(defined, modules.values()))
     found = []
-    for path, tree in trees.items():
-        names = [(line, name) for line, name in imported(tree) if is_private(name) and not is_pythons(name)]
-        attributes = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    for path, nodes in modules.items():
+        names = [(line, name) for line, name in imported(nodes) if is_private(name) and not is_pythons(name)]
+        attributes = (node for node in nodes if type(node) is ast.Attribute)
         names += [(one.lineno, one.attr) for one in attributes if is_private(one.attr) and one.attr not in ours]
         found += [f"{path.name}:{line}: {name}" for line, name in names]
     return found

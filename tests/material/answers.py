@@ -68,6 +68,7 @@ class Unwatched:
         return Examined(call, outcome)
 
 
+@functools.cache  # a file is parsed once, however many tests ask for its answers
 def _needed(region: Region) -> list[Region]:
     """The regions of exercises above this one in its file, and in the files of its folder that this file imports
     from.
