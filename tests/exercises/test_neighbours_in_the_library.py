@@ -6,6 +6,7 @@ from answers import our_answer
 from graded_kernels.autograder import EXERCISES, neighbours
 from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.judge.trial import arguments
+from turns import one_in
 
 SHARED = {"weight", "bias", "inv_freq", "b"}  # by all rows
 # Their result is a mean or a sum over the batch, as their docstrings say.
@@ -18,7 +19,7 @@ def example(record):
     return arguments(record.cases[number], number, 0)
 
 
-@pytest.mark.parametrize("name", [name for name in ROWS if name not in OF_ALL_ROWS])
+@pytest.mark.parametrize("name", one_in(3, ((name,) for name in ROWS if name not in OF_ALL_ROWS)))
 def test_a_row_has_the_same_bits_whatever_is_beside_it(name):
     record = EXERCISES[name]
     args = example(record)

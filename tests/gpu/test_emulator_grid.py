@@ -14,33 +14,31 @@ from both_ways import assert_same
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.gpu.emulator.grid import passes, storage
 from triton.runtime import interpreter
+from turns import in_turn
 
 SHUFFLES = pytest.mark.parametrize("shuffle", [None, 1], ids=["in order", "shuffled"])
 
 
-def in_turn(name: str, programs: Iterable) -> pytest.MarkDecorator:
-    """Each program in order or shuffled, in turn; `make test-all` takes what `make test` leaves out."""
-    rows = [
-        pytest.param(program, shuffle, marks=pytest.mark.exhaustive if (number + bool(shuffle)) % 2 else ())
-        for number, program in enumerate(programs)
-        for shuffle in (None, 1)
-    ]
+def ordered_or_shuffled(name: str, programs: Iterable) -> pytest.MarkDecorator:
+    """Each program in order or shuffled."""
     return pytest.mark.parametrize(
-        (name, "shuffle"), rows, ids=lambda value: getattr(value, "name", getattr(value, "__name__", None))
+        (name, "shuffle"),
+        in_turn(programs, (None, 1)),
+        ids=lambda value: getattr(value, "name", getattr(value, "__name__", None)),
     )
 
 
-@in_turn("bug", planted.bugs())
+@ordered_or_shuffled("bug", planted.bugs())
 def test_planted_bugs(bug, shuffle):
     assert_same(bug.run, shuffle)
 
 
-@in_turn("program", faultless.programs())
+@ordered_or_shuffled("program", faultless.programs())
 def test_faultless_kernels(program, shuffle):
     assert_same(program, shuffle)
 
 
-@in_turn("name", diverging.PROGRAMS)
+@ordered_or_shuffled("name", diverging.PROGRAMS)
 def test_programs_that_part(name, shuffle):
     program, reason = diverging.PROGRAMS[name]
     fallbacks = assert_same(program, shuffle)

@@ -10,6 +10,7 @@ from graded_kernels.autograder.gpu.emulator import Emulator
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
+from turns import in_turn
 
 NAMES = [name for name, backend in PAIRS if backend == "triton"]
 MUTANTS = [(key[0], m) for key, rows in broken.mutants().items() if key[1] == "triton" for m in rows]
@@ -23,6 +24,7 @@ OF_EACH_KIND = {
     "matmul": "programs of two axes",
     "attention_forward": "a loop to a bound of each program",
 }
+TOGETHER = ("together", "in small passes")
 SMALL = 3000  # elements of a case's inputs; make test-all runs the larger ones, too
 
 
@@ -42,12 +44,12 @@ def outcome(function, name: str, args: tuple, way: str, monkeypatch) -> list:
     return [None if outputs is None else [bits(o) for o in outputs], seen]
 
 
-def assert_same(code, name: str, numbers, monkeypatch) -> None:
+def assert_same(code, name: str, numbers, monkeypatch, ways=TOGETHER) -> None:
     function = load(code)
     for number in numbers:
         args = inputs(name, number)
         alone = outcome(function, name, args, "one at a time", monkeypatch)
-        for way in ("together", "in small passes"):
+        for way in ways:
             assert outcome(function, name, args, way, monkeypatch) == alone, EXERCISES[name].cases[number].name
 
 
@@ -73,13 +75,19 @@ def test_answers_on_large_inputs(name, monkeypatch):
 FIRST = {name: mutant for name, mutant in reversed(MUTANTS)}  # of each answer, for `make test`
 
 
-@pytest.mark.parametrize(
-    ("name", "mutant"),
-    [pytest.param(n, m, marks=() if FIRST[n] is m else pytest.mark.exhaustive) for n, m in MUTANTS],
-    ids=[f"{name}-{m.why}" for name, m in MUTANTS],
-)
+def on_a_case(name: str, mutant, monkeypatch, ways) -> None:
+    assert_same(answer(name, "triton", mutant.old, mutant.new), name, numbers(name, small=True)[:1], monkeypatch, ways)
+
+
+@pytest.mark.parametrize(("name", "way"), in_turn(FIRST, TOGETHER))
+def test_a_mutant_of_each_answer(name, way, monkeypatch):
+    on_a_case(name, FIRST[name], monkeypatch, [way])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("name", "mutant"), MUTANTS, ids=[f"{name}-{m.why}" for name, m in MUTANTS])
 def test_mutants(name, mutant, monkeypatch):
-    assert_same(answer(name, "triton", mutant.old, mutant.new), name, numbers(name, small=True)[:1], monkeypatch)
+    on_a_case(name, mutant, monkeypatch, TOGETHER)
 
 
 @pytest.mark.exhaustive

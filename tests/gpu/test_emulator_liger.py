@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from both_ways import assert_same
 from graded_kernels.autograder.gpu.emulator import Emulator
 from planted import Uninitialised
+from turns import in_turn
 
 if find_spec("liger_kernel") is None:
     pytest.skip("not run: liger-kernel is not installed", allow_module_level=True)
@@ -137,8 +138,7 @@ PYTORCH = {
 }
 
 
-@pytest.mark.parametrize("shuffle", [None, 3], ids=["in order", "shuffled"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "shuffle"), in_turn(CASES, (None, 3)))
 def test_liger_raises_nothing(name, shuffle):
     right = PYTORCH.get(name, CASES[name])()
     emulator = Emulator(shuffle=shuffle)
@@ -151,8 +151,7 @@ def test_liger_raises_nothing(name, shuffle):
         torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("shuffle", [None, 3], ids=["in order", "shuffled"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "shuffle"), in_turn(CASES, (3, None)))
 def test_liger_is_the_same_together_and_one_program_at_a_time(name, shuffle):
     assert_same(CASES[name], shuffle)
 

@@ -3,6 +3,7 @@
 import inspect
 import signal
 from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 import ragged_edges
@@ -12,20 +13,22 @@ import triton.language as tl
 from both_ways import WAYS, observe
 from graded_kernels.autograder.gpu.emulator.grid import lockstep, passes
 from random_kernels import Ragged, kernels
+from turns import in_turn
 
 CHUNK = 20
 FEW, MANY = range(0, 4), [range(4, CHUNK), *(range(first, first + CHUNK) for first in range(CHUNK, 600, CHUNK))]
 IN_TEST_ALL = 6  # chunks, of half a minute each; the others before a release
+TOGETHER = ("together", "in small passes")
 ROWS = {"usual": lockstep._FEW, "never": 0, "always": 1.1}  # of so few live rows the others are left behind
 
 
-def compare_edge(name: str, *shuffles: int | None) -> None:
+def compare_edge(name: str, ways: Iterable[str], *shuffles: int | None) -> None:
     program = ragged_edges.programs()[name]
     for shuffle in shuffles:
         alone, _ = observe(program, "one at a time", shuffle)
         parting, before = observe(program, "parting", shuffle)
         assert parting == alone
-        for way in ("together", "in small passes"):
+        for way in ways:
             seen, fallbacks = observe(program, way, shuffle)
             assert seen == alone, way
             if (
@@ -34,9 +37,9 @@ def compare_edge(name: str, *shuffles: int | None) -> None:
                 assert bool(fallbacks) == bool(before), (way, fallbacks)
 
 
-@pytest.mark.parametrize("name", ragged_edges.programs())
-def test_edges(name):
-    compare_edge(name, None)
+@pytest.mark.parametrize(("name", "way"), in_turn(ragged_edges.programs(), TOGETHER))
+def test_edges(name, way):
+    compare_edge(name, [way], None)
 
 
 @pytest.mark.exhaustive
@@ -44,7 +47,7 @@ def test_edges(name):
 @pytest.mark.parametrize("name", ragged_edges.programs())
 def test_edges_with_and_without_the_rows_of_those_that_wait(name, rows, monkeypatch):
     monkeypatch.setattr(lockstep, "_FEW", ROWS[rows])
-    compare_edge(name, None, 1)
+    compare_edge(name, TOGETHER, None, 1)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +68,7 @@ def test_random_ragged_kernels(seeds, tmp_path, monkeypatch):
         alone, _ = observe(kernel.run, "one at a time", shuffle)
         parting, before = observe(kernel.run, "parting", shuffle)
         assert parting == alone, f"parting, {about}"
-        for way in ("together", "in small passes"):
+        for way in TOGETHER:
             seen, fallbacks = observe(kernel.run, way, shuffle)
             assert seen == alone, f"{way}, {about}"
             tally["in passes" if not fallbacks else "fell back"] += 1

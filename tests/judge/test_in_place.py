@@ -24,9 +24,11 @@ from graded_kernels.autograder.runner.sandbox import Isolated, probe
 from graded_kernels.autograder.runner.sandbox.extracted import Extracted
 from sgd_record import TORCH, TRITON, drawn, every_second, sgd_step
 from sgd_record import __file__ as RECORD
+from turns import in_turn
 
 TEXTS = {"torch": TORCH, "triton": TRITON}
-PATHS = pytest.mark.parametrize("path", ["in process", "isolated"])
+WAYS = ("in process", "isolated")
+PATHS = pytest.mark.parametrize("path", WAYS)
 BACKENDS = pytest.mark.parametrize("backend", TEXTS)
 
 
@@ -201,9 +203,9 @@ WRONG = {  # what is wrong: a backend, an answer, a case that sees it, and what 
 }
 
 
-@PATHS
-@pytest.mark.parametrize("backend, text, case, says", WRONG.values(), ids=WRONG)
-def test_a_wrong_answer_is_told_what_is_wrong(backend, text, case, says, path, checked):
+@pytest.mark.parametrize(("wrong", "path"), in_turn(WRONG, WAYS))
+def test_a_wrong_answer_is_told_what_is_wrong(wrong, path, checked):
+    backend, text, case, says = WRONG[wrong]
     found = failing(checked(text, backend))
     assert says in found.get(case, "nothing"), found
 

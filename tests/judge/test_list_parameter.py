@@ -15,6 +15,7 @@ from graded_kernels.autograder.judge.trial import decoys
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.outcome import Decoy
 from graded_kernels.autograder.runner.call.tree import Tree
+from turns import in_turn
 
 EPS = 2.0**-24
 ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
@@ -213,9 +214,9 @@ def failing(report):
     return {case.name: case.message for case in report.cases if case.status in ("fail", "error")}
 
 
-@ISOLATED
-@pytest.mark.parametrize("source, old, new, case, says", WRONG.values(), ids=WRONG)
-def test_a_wrong_answer_is_told_which_tensor(source, old, new, case, says, isolated, report_on):
+@pytest.mark.parametrize(("wrong", "isolated"), in_turn(WRONG, (False, True)))
+def test_a_wrong_answer_is_told_which_tensor(wrong, isolated, report_on):
+    source, old, new, case, says = WRONG[wrong]
     report = report_on(isolated, source, old, new)
     assert says in failing(report)[case]
     assert not report.passed
@@ -419,9 +420,9 @@ NOT_WRITTEN = {
 }
 
 
-@ISOLATED
-@pytest.mark.parametrize("source, old, new, says", NOT_WRITTEN.values(), ids=NOT_WRITTEN)
-def test_a_tensor_of_a_list_that_is_not_written_is_named(source, old, new, says, isolated, report_on):
+@pytest.mark.parametrize(("wrong", "isolated"), in_turn(NOT_WRITTEN, (False, True)))
+def test_a_tensor_of_a_list_that_is_not_written_is_named(wrong, isolated, report_on):
+    source, old, new, says = NOT_WRITTEN[wrong]
     report = report_on(isolated, source, old, new, record=CLIP)
     assert says in report.cases[0].message
 

@@ -1,8 +1,6 @@
 """`neighbours`: whether a row's result depends on the rows beside it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -235,11 +233,10 @@ def example(): return torch.randn(9, 4), torch.randn(4, 3)
         pytest.param("missing", 2, marks=pytest.mark.exhaustive),
     ],
 )
-def test_from_the_shell(tmp_path, name, status):
+def test_from_the_shell(tmp_path, monkeypatch, called, name, status):
     (tmp_path / "mine.py").write_text(MINE)
-    command = [sys.executable, "-m", "graded_kernels.autograder", "neighbours", f"mine.py:{name}"]
-    command += ["--arguments", "mine.py:example", "--batch", "x", "--json"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    monkeypatch.chdir(tmp_path)
+    ended = called("neighbours", f"mine.py:{name}", "--arguments", "mine.py:example", "--batch", "x", "--json")
     assert ended.returncode == status, ended.stderr
     if status == 2:
         assert "has no function missing" in ended.stderr
