@@ -113,7 +113,7 @@ gpu: .venv/.ready    ## what only a GPU can say, in at most 25 minutes, into ben
 audit: .venv/.ready  ## released packages put to our exercises, each in a throw-away folder; needs the registry, takes minutes
 	@$(ONE_THREAD) python research/audit/audit.py $(AUDIT_ARGS)
 
-claims: .venv/.ready ## what README, CHANGELOG and research/ claim: its tests and commands run, and compared anew
+claims: .venv/.ready ## what README and CHANGELOG claim: its tests and commands run, and compared anew
 	@$(ONE_THREAD) python tests/material/claims.py
 
 links: .venv/.ready  ## whether what README, book and chapters link to is there; the web is asked where there is a network

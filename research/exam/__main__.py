@@ -28,7 +28,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     from .examine import CHECKERS
 
-    if asked.checker not in CHECKERS:
+    checker = (asked.checker or "").replace("-", "_")
+    if checker not in CHECKERS:
         options.error(f"there is no checker {asked.checker}: name one of {', '.join(CHECKERS)}")
     if asked.checkouts:
         os.environ["EXAM_CHECKOUTS"] = str(asked.checkouts.resolve())
@@ -38,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     wanted = list(chosen(rows, asked.kind, asked.family, asked.only))
     if not wanted:
         options.error("no row is of that kind, family and name")
-    run(asked.checker, wanted, asked.again, asked.seconds, asked.gigabytes)
+    run(checker, wanted, asked.again, asked.seconds, asked.gigabytes)
     return 1 if complaints else 0
 
 

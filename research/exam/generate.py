@@ -11,7 +11,8 @@ from pathlib import Path
 from .row import HERE, ROWS
 
 MATERIAL = HERE.parents[1] / "tests" / "material"
-sys.path[:0] = [path for path in (str(MATERIAL), str(HERE.parent / "checkers")) if path not in sys.path]
+if str(MATERIAL) not in sys.path:
+    sys.path.insert(0, str(MATERIAL))
 
 import faultless  # noqa: E402
 import graded_kernels.autograder  # noqa: E402, F401  before triton
@@ -22,11 +23,9 @@ from answers import our_answer  # noqa: E402
 from graded_kernels.autograder import EXERCISES, Exercise, WildBug  # noqa: E402
 from graded_kernels.autograder.judge.judge import arguments  # noqa: E402
 from graded_kernels.autograder.runner.call.tree import Tree  # noqa: E402
-from tritonbench_judged import JUDGED  # noqa: E402
-from tritonracebench import WHY  # noqa: E402
 
 from ..audit.fix_recipes import FIXES as RECIPES  # noqa: E402
-from . import order  # noqa: E402
+from . import gpuemu, invariance, order  # noqa: E402
 from .fixes import entered  # noqa: E402
 
 FOUND = {  # a finding of the emulator -> the kind that it is of
@@ -72,12 +71,6 @@ REPORTS = {
 }
 AUTHOR = "its author, who wrote it to be so; the docstring says how"
 RETURNED = "PyTorch, whose result the program returns beside its own: a test holds them equal"
-TRITONBENCH = {"repository": "thunlp/TritonBench", "commit": "603e28a", "licence": "Apache-2.0, not copied"}
-RACEBENCH = {
-    "repository": "Deep-Learning-Profiling-Tools/triton-viz",
-    "commit": "4e2af488",
-    "licence": "MIT, not copied",
-}
 
 
 def written(rows: list[dict]) -> str:
@@ -219,60 +212,43 @@ def batches() -> Iterator[dict]:
             )
 
 
-def tritonbench() -> Iterator[dict]:
-    """A kind by the reason that was read; right is who is neither labelled nor was read to be wrong."""
-    recorded = json.loads((HERE.parent / "checkers" / "tritonbench.json").read_text(encoding="utf-8"))
-    memcheck = {one["file"]: one for one in recorded if one["checker"] == "compute-sanitizer"}
-    labelled = set((HERE / "tritonbench_labels.txt").read_text(encoding="utf-8").split())
-    for name in sorted(memcheck):
-        verdict, why = JUDGED.get(name, ("", ""))
-        wrong = name in labelled or verdict in ("wrong", "undefined")
-        agrees = memcheck[name]["ending"] == ("found" if wrong else "clean")
+def of_rows() -> Iterator[dict]:
+    for name, (*_, why) in {**{key: (*one, "") for key, one in invariance.RIGHT.items()}, **invariance.WRONG}.items():
+        repository, commit, licence = invariance.SOURCES[name.partition("_")[0]]
+        called_so = not why and name.startswith(("thinking", "sglang", "vllm"))
         yield row(
-            f"tritonbench/{name}",
-            read_kind(verdict, why),
-            wrong,
-            "script",
-            f"data/TritonBench_G_v1/{name}.py",
-            "the benchmark's maintainers (issue 12)"
-            if name in labelled
-            else "one reader"
-            if why
-            else "issue 12, which labels others and not this",
-            **{"licence": TRITONBENCH["licence"], "repository": TRITONBENCH["repository"]},
-            commit=TRITONBENCH["commit"],
-            place=(why or "an access outside of a tensor (issue 12)") if wrong else "",
-            second="compute-sanitizer's memcheck on an H100" if agrees else "",
+            f"invariance/{name}",
+            "order",
+            bool(why),
+            "rows",
+            name,
+            "one reader of its launch, which follows the number of rows, or does not",
+            f"{licence}, not copied",
+            place=why,
+            second="its authors, who call it batch invariant" if called_so else "",
+            repository=repository,
+            commit=commit,
         )
 
 
-def read_kind(verdict: str, why: str) -> str:
-    """What the reason is about, by its words."""
-    if verdict == "undefined" or any(word in why for word in ("torch.empty", "new_empty", "padding in the")):
-        return "uninitialised"
-    if "several programs store" in why:
-        return "race"
-    return "compile" if "compiler refuses" in why else "memory"
-
-
-def racebench() -> Iterator[dict]:
-    """The labels of the corpus, as tritonracebench.md has them."""
-    lines = (HERE.parent / "checkers" / "tritonracebench.md").read_text(encoding="utf-8").splitlines()
-    for name, label, *_ in (line.strip("| ").split(" | ") for line in lines if line.startswith("| trb")):
-        if label == "none":
-            continue  # its authors do not say
-        wrong = label == "race"
-        twin = name.replace("_yes", "_no") if wrong else name.replace("_no", "_yes")
+def arrays() -> Iterator[dict]:
+    wrong_of = {right: wrong for wrong, (_, right) in gpuemu.WRONG.items()}
+    for folder in (*gpuemu.WRONG, *gpuemu.RIGHT):
+        place, right = gpuemu.WRONG.get(folder, ("", ""))
+        twin = right or wrong_of.get(folder)
         yield row(
-            f"racebench/{name}",
-            "race",
-            wrong,
-            "launch",
-            name,
+            f"gpuemu/{folder}",
+            "values at an edge",
+            bool(place),
+            "arrays",
+            folder,
             "the corpus's authors",
-            **RACEBENCH,
-            place=WHY.get(name, "programs meet in one element, as its name says") if wrong else "",
-            twin=f"racebench/{twin}" if any(f"| {twin} |" in one for one in lines) else "",
+            "MIT or Apache-2.0, not copied",
+            place=place,
+            second="mathematics in float64 (gpuemu.py)",
+            twin=f"gpuemu/{twin}" if twin else "",
+            repository="sarkar-dipankar/gpuemu-corpus",
+            commit="9f93e7f",
         )
 
 
@@ -325,8 +301,8 @@ FILES = {
     "pairs": features,
     "reports": reports,
     "order": batches,
-    "tritonbench": tritonbench,
-    "racebench": racebench,
+    "gpuemu": arrays,
+    "invariance": of_rows,
     "fixes": fixes,
     "repairs": repairs,
 }

@@ -25,11 +25,14 @@ WAYS = {
     "pair": "the same, told whether to be wrong",
     "file": "a program of its own; where NAME_reference.py lies beside it, that has the right function and arguments",
     "batch": "a function of a batch, from a table of (function, arguments, places of the batch)",
+    "rows": "somebody else's function of a batch, by its name in invariance.py",
     "script": "somebody else's file, run as it is: repository, commit and path say which",
     "fix": "somebody else's kernels as of a commit, called by a function of ours that says what is right",
     "repair": "the same, by the name of a call in research/audit/fix_recipes.py, which says nothing of what is right",
     "launch": "somebody else's kernel, arguments and grid, by the name of a row of their table",
+    "arrays": "somebody else's function of NumPy arrays, by its folder; gpuemu.py has inputs, and what is right",
 }
+OTHERS = ("rows", "script", "fix", "repair", "launch", "arrays")
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def misfit(table: dict) -> str:
         return f"{table['how']!r} is no way to run it; ways are {', '.join(WAYS)}"
     if table["wrong"] and not table.get("place"):
         return "it is wrong, and place does not say what is"
-    if table["how"] in ("script", "launch", "fix", "repair") and not (table.get("repository") and table.get("commit")):
+    if table["how"] in OTHERS and not (table.get("repository") and table.get("commit")):
         return "somebody else's program needs repository and commit"
     if table["how"] == "exercise" and not table.get("exercise"):
         return "a function that is called as an exercise needs the exercise's name"

@@ -47,6 +47,6 @@ def test_a_sentence_that_nothing_proves_is_told(text):
 
 
 def test_the_bugs_that_are_counted_are_those_of_the_records():
-    """README and research count what benchmarks/wild.md and research/checkers/allclose.md went through."""
+    """README and research count what benchmarks/wild.md went through."""
     count = sum(len(getattr(record, "wild", ())) for record in EXERCISES.values())
     assert f"Of {count}: passed 0" in (claims.ROOT / "benchmarks/wild.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The audit's and the checkers' pages, from rows as a run leaves them; not run: what installs packages."""
+"""The audit's pages, from rows as a run leaves them; not run: what installs packages."""
 
 import importlib
 import json
@@ -36,9 +36,6 @@ def module(monkeypatch):
         "suites_page",
         "fixes",
         "fix_recipes",
-        "tritonbench",
-        "tritonbench_table",
-        "tritonbench_judged",
     ):
         sys.modules.pop(name, None)
 
@@ -274,61 +271,3 @@ def test_gradients_are_those_of_autograd(module):
     backward = module("audit/adapters.py").gradients(lambda x, y, power: (x * y) ** power, 2)
     x, y, dy = torch.tensor([2.0]), torch.tensor([3.0]), torch.tensor([0.5])
     assert backward(dy, x, y, 2) == (torch.tensor([18.0]), torch.tensor([12.0]))
-
-
-def row(file, kinds=(), ending="found", checker="graded-kernels", **more):
-    about = {"file": file, "checker": checker, "seed": 1, "date": "2026-11-25"}
-    return {**about, "ending": ending, "kinds": list(kinds), "cpu": 2.0, **more}
-
-
-def test_a_report_names_places_and_elements_where_there_are_any(module):
-    finding = {"kind": "masked-load", "line": 7, "tensor": "", "offset": None}
-    told = {"status": 1, "not_judged": [], "failed": None, "unusable": None}
-    told["findings"] = [finding, finding | {"kind": "out-of-bounds", "tensor": "x", "offset": 0}]
-    row = module("checkers/tritonbench.py")._of_report(1, json.dumps(told), "", 40)
-    assert row["at"] == "masked-load line 7; out-of-bounds line 7 x 0"
-    assert row["ending"] == "found"
-
-
-def test_the_table_counts_what_was_labelled_apart_from_the_others(module):
-    more = {"at": "out-of-bounds line 3", "why": ""}
-    rows = [
-        row("apply_penalty", ["out-of-bounds"], **more),
-        row("matmul_triton2", ["store-conflict"], **more),
-        row("add_value", ["race-read"], **more, date="2026-11-24"),
-        row("add_example", ending="clean", at="", why=""),
-        row("bmm_optimized", ending="program failed", at="", why="RuntimeError: a"),
-    ]
-    page = module("checkers/tritonbench_table.py").page(rows)
-    assert "| graded-kernels | 1 | 5 of 184 | 1 of 2 | 1 of 3 | 0, 1 not read | 1 | 2.0 | 2026-11-24 to" in page
-    assert "| add_value | graded-kernels | not read |  |" in page
-    assert "| apply_penalty | graded-kernels |  |" in page
-    assert "| matmul_triton2 |  | graded-kernels (store-conflict) |" in page
-    assert "| add_example |" not in page
-
-
-@pytest.mark.parametrize(
-    "code, out, ending, kinds",
-    [
-        (0, "", "clean", []),
-        (-11, "", "found", ["crash"]),
-        (-24, "", "over 9 s of processor", []),
-        (1, "", "program failed", []),
-        (
-            1,
-            "========= Invalid __global__ read of size 4 bytes\n=========     at f+0x1f0 in k.py:19\n",
-            "found",
-            ["out-of-bounds"],
-        ),
-        (1, "\x1b[1mILLEGAL MEMORY ACCESS DETECTED\x1b[0m\n  Line 19:\n  arg:  x_ptr", "found", ["out-of-bounds"]),
-    ],
-)
-def test_how_a_checker_ended_is_read_off_its_process(module, code, out, ending, kinds):
-    found = module("checkers/tritonbench.py")._of_process(code, out, "Traceback\nValueError: /a/b/c.py is bad", 9)
-    assert (found["ending"], found.get("kinds", [])) == (ending, kinds)
-    if "ILLEGAL" in out:
-        assert found["at"] == "out-of-bounds line 19 x_ptr"
-    if "Invalid" in out:
-        assert found["at"] == "out-of-bounds line 19"
-    if ending == "program failed":
-        assert found["why"] == "ValueError: c.py is bad"

@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from research.exam import __main__ as command  # noqa: E402
-from research.exam import examine, half, page  # noqa: E402
+from research.exam import examine, gpuemu, half, page  # noqa: E402
 from research.exam.fixes import Library  # noqa: E402
+from research.exam.front import front  # noqa: E402
 from research.exam.row import KINDS, Row, misfit, read  # noqa: E402
 from research.exam.said import Said, keep, kept  # noqa: E402
 
@@ -207,6 +208,23 @@ def test_a_fix_and_what_was_before_it_are_two_programs(tmp_path):
     assert read(tmp_path)[1] == []
 
 
+@pytest.mark.parametrize(("factor", "found"), [(2, True), (1, False)])
+def test_a_function_of_arrays_is_called_with_tensors(tmp_path, monkeypatch, factor, found):
+    """Somebody else's file, out of a checkout, judged by mathematics of ours."""
+    folder = tmp_path / "sarkar-dipankar+gpuemu-corpus" / gpuemu.FOLDER / "relu_triton"
+    folder.mkdir(parents=True)
+    (folder / "kernel.py").write_text(f"def run(inputs):\n    return {factor} * inputs['input'].clip(0)\n")
+    monkeypatch.setenv("EXAM_CHECKOUTS", str(tmp_path))
+    said = examine.examined("allclose", ROWS["gpuemu/relu_triton"])
+    assert (said.found, said.cannot) == (found, "")
+
+
+def test_what_is_wrong_in_the_corpus_of_arrays_has_its_control():
+    assert {right for _, right in gpuemu.WRONG.values()} <= set(gpuemu.RIGHT)
+    assert (len(gpuemu.WRONG), len(gpuemu.RIGHT)) == (10, 16)
+    assert all(callable(gpuemu.reference(folder)) for folder in (*gpuemu.WRONG, *gpuemu.RIGHT))
+
+
 def test_a_run_goes_on_where_it_was_left(tmp_path, monkeypatch, adapter, capsys):
     monkeypatch.setattr("research.exam.said.RESULTS", tmp_path)
     monkeypatch.setattr(kept, "__defaults__", (tmp_path,))
@@ -222,7 +240,7 @@ def test_a_run_goes_on_where_it_was_left(tmp_path, monkeypatch, adapter, capsys)
     assert said["planted/aliasing_store"].found
     with pytest.raises(SystemExit):
         command.main(["--checker", "nobody"])
-    assert "name one of mine" in capsys.readouterr().err
+    assert "there is no checker nobody: name one of mine" in capsys.readouterr().err
 
 
 def test_the_page_counts_what_was_said():
@@ -234,18 +252,26 @@ def test_the_page_counts_what_was_said():
         "faultless/two_launches": Said("faultless/two_launches", True, says="it is suspicious"),
         "planted/int32_overflow": Said("planted/int32_overflow", seconds=1.0),
     }
-    text = page.text(rows, {"sanitize": said})
-    assert "| graded-kernels sanitize | 1 of 2 | 1 of 1 | 0 | 0 | 1.0 |" in text
-    assert f"- missed **planted/int32_overflow** (memory): {ROWS['planted/int32_overflow'].place}" in text
-    assert "- accused **faultless/two_launches**: it is suspicious" in text
+    text = front(rows, {"sanitize": said})
+    assert "| graded-kernels sanitize | - | 1 of 1 | 1 of 2 | - | 0 | 0 | 1.0 |" in text
+    missed = f"- **planted/int32_overflow** (memory): {ROWS['planted/int32_overflow'].place}"
+    assert (
+        f"Missed. Open.\n\n{missed}\n\nAccused, and right. Open.\n\n- **faultless/two_launches**: it is suspi" in text
+    )
     assert "| triton-viz 3.0 | not run |" in text
     assert "planted/before_the_start" not in text
+    text = page.text(rows, {"sanitize": said})
+    assert "| memory | 2 | 1 | 1 | 1 of 2* (1 of 1) |" in text
+    assert "| planted | 2 | 0 | 1 of 2 |" in text
 
 
 def test_the_page_is_of_the_results(tmp_path):
     """python -m research.exam --page writes it."""
-    page.write(tmp_path)
-    assert (tmp_path / "README.md").read_text(encoding="utf-8") == (page.HERE / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "exam").mkdir()
+    page.write(tmp_path / "exam", tmp_path)
+    for made in ("README.md", "exam/README.md"):
+        there = page.HERE.parent / made
+        assert (tmp_path / made).read_text(encoding="utf-8") == there.read_text(encoding="utf-8"), made
 
 
 def test_a_twin_is_in_the_half_of_its_row_and_a_changed_label_is_told():

@@ -12,12 +12,14 @@ from ..subject import Cannot, subject
 
 def check(row: Row) -> Said:
     one = subject(row)
-    if not one.reference or not one.file:
+    if not one.reference:
         raise Cannot("no reference and example of its own")
-    beside = inspect.getfile(one.reference)
-    name = one.reference.__name__
+    given = one.reference, one.function, one.example
+    if one.file:
+        beside, name = inspect.getfile(one.reference), one.reference.__name__
+        given = f"{beside}:{name}", f"{one.file}:{name}", f"{beside}:arguments"
     try:
-        report = judge(f"{beside}:{name}", f"{one.file}:{name}", f"{beside}:arguments", compiler=False)
+        report = judge(*given, compiler=False, any_method=not one.file, simulated=one.shim or None)
     except CompareError as error:
         raise Cannot(str(error)[:200]) from None
     if report.passed:

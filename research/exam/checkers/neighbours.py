@@ -13,7 +13,7 @@ def check(row: Row) -> Said:
     if not one.batch:
         raise Cannot("no function of a batch")
     try:
-        told = judge(one.function, one.example(0), batch=one.batch)
+        told = judge(one.function, one.example(0), batch=one.batch, simulated=one.shim or None)
     except CompareError as error:
         raise Cannot(str(error)[:200]) from None
     if not told:

@@ -1,0 +1,126 @@
+"""The front page of results, in the folder above: who finds what, and what ours miss."""
+
+from .counts import ABOUT_CHECKERS, OURS, asked, judged, middle, of
+from .picture import alt
+from .row import Row
+from .said import Said
+
+TEXT = """# Which checkers see what is wrong in a GPU kernel
+
+Each team labels wrong kernels for its own tool. Here {rows} programs, {wrong} of them wrong in a known way and {right}
+right, are put to each checker, ours among them. Not one sees every kind of mistake.
+
+| checker | found of wrong | accused of right | one source: found | accused | cannot | not asked | seconds |
+|---|---|---|---|---|---|---|---|
+{checkers}
+
+**found**: of the wrong programs that the checker could take, those that it calls wrong. **accused**: of the right ones
+that it could take, those that it calls wrong. The first two columns count {sure} programs of which a second source says
+what the first does; *one source* are the others. **cannot**: programs of which it has nothing to say (no Triton kernel,
+no reference, not here). *seconds*: the middle one, by the clock, on two cores that were shared. No GPU was here:
+kernels ran in emulators, but for compute-sanitizer, which is the second source of many and is not counted by it.
+
+![{alt}](exam/results.svg)
+
+Kinds, second sources, whose programs they are, how to add a row or a checker: **[the exam](exam/README.md)**.
+
+- **`allclose` on random inputs does not see what breaks at an edge.** Of {wild} bugs that libraries shipped or many
+  people make, it accepts {accepted}; `check`, with the inputs that were made for them, {refused}.
+- **Accesses outside, races and values that nobody wrote are seen by running the kernel under a checker**, and checkers
+  differ. Of TritonBench's {bench} wrong programs `sanitize` finds {bench_ours} without a GPU, and compute-sanitizer on
+  an H100 {bench_cs}, of those that it could take.
+- **Whether a row depends on the rows beside it** is seen by `neighbours` alone: of {rows_of_others}
+  functions of vLLM, sglang, Liger-Kernel and others it judges {as_said} as the text of their launch says.
+
+## What ours miss, and whom they accuse
+
+Misses of a kind that the checker says it sees, and every false alarm; *by decision* is what we do not mean to report.
+`check` and `compare` are asked for what is an exercise of the course, or has a reference.
+
+{ours}
+
+## What are no rows
+
+Whole test suites of six libraries under the simulated GPU ([audit/suites.md](audit/suites.md)), released packages put
+to the course's exercises ([audit/audit.md](audit/audit.md)) with ten lines against float64 for each refusal
+([audit/reproductions.md](audit/reproductions.md)), and the findings in twelve repairs
+([audit/fixes.md](audit/fixes.md)).
+
+This page is made by `python -m research.exam --page` from what was run: `python -m research.exam --checker NAME`.
+"""
+EQUAL = "By decision: programs that store equal values are a hint, since no order changes the result."
+BLOCK_POINTER = "Open: lanes of a block pointer outside its shape are undefined in Triton's documentation alone."
+UNDRAWN = "By decision: inputs that its corpus never draws (no keys, NaN) are judged by what PyTorch does with them."
+REASONS = {  # why ours miss or accuse a row
+    "planted/order_dependence": "By decision: whether the order is free, no program says.",
+    "reports/unsloth_rope_inplace": "By decision: whether an argument may be changed, only a reference says; `compare` "
+    "sees it.",
+    "gpuemu/flash_attention_triton": UNDRAWN,
+    "gpuemu/relu_triton": UNDRAWN,
+    "fixes/conv_weight_gradient/right": BLOCK_POINTER,
+    "fixes/conv_of_initial_state/right": BLOCK_POINTER,
+    "fixes/conv_of_strided_gradient/right": BLOCK_POINTER,
+}
+
+
+def front(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
+    every, those = list(rows.values()), asked(said)
+    wild = [row for row in every if row.family == "wild"]
+    bench = [row for row in every if row.family == "tritonbench"]
+    found, taken = judged(wild, said.get("allclose", {}), True)
+    return TEXT.format(
+        rows=len(every),
+        wrong=sum(row.wrong for row in every),
+        right=sum(not row.wrong for row in every),
+        alt=alt(every, those),
+        sure=sum(bool(row.second) for row in every),
+        checkers="\n".join(line(name, said.get(name, {}), rows) for name in ABOUT_CHECKERS),
+        wild=len(wild),
+        accepted=f"{taken - found}" if taken == len(wild) else of(taken - found, taken),
+        refused=f"refuses {of(*judged(wild, said.get('check', {}), True))}",
+        bench=sum(row.wrong for row in bench),
+        bench_ours=of(*judged(bench, said.get("sanitize", {}), True)),
+        bench_cs=of(*judged(bench, said.get("compute_sanitizer", {}), True)),
+        rows_of_others=sum(row.family == "invariance" for row in every),
+        as_said=agreed([row for row in every if row.family == "invariance"], said.get("neighbours", {})),
+        ours="\n\n".join(mistakes(every, name, those[name]) for name in OURS if name in those),
+    )
+
+
+def agreed(rows: list[Row], said: dict[str, Said]) -> int:
+    """Of how many a checker says what the label says."""
+    return sum(row.name in said and not said[row.name].cannot and said[row.name].found == row.wrong for row in rows)
+
+
+def line(name: str, said: dict[str, Said], rows: dict[str, Row]) -> str:
+    """A checker's row of the table."""
+    title = ABOUT_CHECKERS[name][0]
+    if not asked({name: said}):
+        return f"| {title} | not run | | | | | | |"
+    circular = name == "compute_sanitizer"  # it is the second source of many rows
+    parts = [[row for row in rows.values() if bool(row.second and not circular) == sure] for sure in (True, False)]
+    counts = " | ".join(of(*judged(part, said, wrong)) for part in parts for wrong in (True, False))
+    cannot = sum(bool(one.cannot) for one in said.values())
+    seconds = middle([one.seconds for one in said.values() if not one.cannot])
+    return f"| {title} | {counts} | {cannot} | {sum(row not in said for row in rows)} | {seconds} |"
+
+
+def mistakes(rows: list[Row], name: str, said: dict[str, Said]) -> str:
+    """The checker's misses, by their reason, and its false alarms, a line each."""
+    title, sees = ABOUT_CHECKERS[name]
+    told = [(row, said[row.name]) for row in rows if row.name in said and not said[row.name].cannot]
+    lines: dict[str, list[str]] = {}
+    for row, one in told:
+        if row.wrong and not one.found and row.kind in sees:
+            lines.setdefault(f"Missed. {reason(row, one)}", []).append(f"- **{row.name}** ({row.kind}): {row.place}")
+        if one.found and not row.wrong:
+            lines.setdefault(f"Accused, and right. {reason(row, one)}", []).append(f"- **{row.name}**: {one.says}")
+    parts = ["\n".join([why, "", *those]) for why, those in lines.items()]
+    other = sum(one.found and row.wrong and one.kind not in ("", row.kind) for row, one in told)
+    if other:
+        parts.append(f"In {other} of the wrong programs that it finds, what it names first is of another kind.")
+    return "\n\n".join([f"### {title}", *(parts or ["None."])])
+
+
+def reason(row: Row, said: Said) -> str:
+    return EQUAL if said.says.endswith("equal-stores") else REASONS.get(row.name, "Open.")
