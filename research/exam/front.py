@@ -49,7 +49,10 @@ to the course's exercises ([audit/audit.md](audit/audit.md)) with ten lines agai
 This page is made by `python -m research.exam --page` from what was run: `python -m research.exam --checker NAME`.
 """
 EQUAL = "By decision: programs that store equal values are a hint, since no order changes the result."
-BLOCK_POINTER = "Open: lanes of a block pointer outside its shape are undefined in Triton's documentation alone."
+BLOCK_POINTER = (
+    "Open: what a block pointer without `padding_option` loads outside of its shape has no value by Triton's "
+    "documentation, and is 0 on today's GPUs."
+)
 UNDRAWN = "By decision: inputs that its corpus never draws (no keys, NaN) are judged by what PyTorch does with them."
 REASONS = {  # why ours miss or accuse a row
     "planted/order_dependence": "By decision: whether the order is free, no program says.",
@@ -57,9 +60,18 @@ REASONS = {  # why ours miss or accuse a row
     "sees it.",
     "gpuemu/flash_attention_triton": UNDRAWN,
     "gpuemu/relu_triton": UNDRAWN,
-    "fixes/conv_weight_gradient/right": BLOCK_POINTER,
-    "fixes/conv_of_initial_state/right": BLOCK_POINTER,
-    "fixes/conv_of_strided_gradient/right": BLOCK_POINTER,
+    "fixes/kda_short_chunk/right": "Open: what it loads before anybody wrote it, a `tl.where` throws away.",
+    **{
+        f"fixes/{name}/right": BLOCK_POINTER
+        for name in (
+            "conv_weight_gradient",
+            "conv_of_strided_gradient",
+            "conv_of_initial_state",
+            "gdn_strong_gate",
+            "nsa_compression_gradient",
+            "nsa_of_two_parts",
+        )
+    },
 }
 
 
@@ -109,13 +121,14 @@ def mistakes(rows: list[Row], name: str, said: dict[str, Said]) -> str:
     """The checker's misses, by their reason, and its false alarms, a line each."""
     title, sees = ABOUT_CHECKERS[name]
     told = [(row, said[row.name]) for row in rows if row.name in said and not said[row.name].cannot]
-    lines: dict[str, list[str]] = {}
+    missed: dict[str, list[str]] = {}
+    accused: dict[str, list[str]] = {}
     for row, one in told:
         if row.wrong and not one.found and row.kind in sees:
-            lines.setdefault(f"Missed. {reason(row, one)}", []).append(f"- **{row.name}** ({row.kind}): {row.place}")
+            missed.setdefault(f"Missed. {reason(row, one)}", []).append(f"- **{row.name}** ({row.kind}): {row.place}")
         if one.found and not row.wrong:
-            lines.setdefault(f"Accused, and right. {reason(row, one)}", []).append(f"- **{row.name}**: {one.says}")
-    parts = ["\n".join([why, "", *those]) for why, those in lines.items()]
+            accused.setdefault(f"Accused, and right. {reason(row, one)}", []).append(f"- **{row.name}**: {one.says}")
+    parts = ["\n".join([why, "", *those]) for why, those in (*missed.items(), *accused.items())]
     other = sum(one.found and row.wrong and one.kind not in ("", row.kind) for row, one in told)
     if other:
         parts.append(f"In {other} of the wrong programs that it finds, what it names first is of another kind.")
