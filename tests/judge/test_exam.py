@@ -261,7 +261,8 @@ def test_the_page_counts_what_was_said():
     assert "| triton-viz 3.0 | not run |" in text
     assert "planted/before_the_start" not in text
     text = page.text(rows, {"sanitize": said})
-    assert "| memory | 2 | 1 | 1 | 1 of 2* (1 of 1) |" in text
+    assert "| memory | 2 | 0 | 0 | 1 of 2* |" in text
+    assert "| race | 0 | 1 | 1 | - (1 of 1) |" in text
     assert "| planted | 2 | 0 | 1 of 2 |" in text
 
 
