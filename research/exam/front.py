@@ -50,8 +50,8 @@ This page is made by `python -m research.exam --page` from what was run: `python
 """
 EQUAL = "By decision: programs that store equal values are a hint, since no order changes the result."
 BLOCK_POINTER = (
-    "Open: what a block pointer without `padding_option` loads outside of its shape has no value by Triton's "
-    "documentation, and is 0 on today's GPUs."
+    "By decision: what a block pointer without `padding_option` loads outside of its shape has no value by Triton's "
+    "documentation. Programs of tritonbench that compute with it are labelled wrong."
 )
 UNDRAWN = "By decision: inputs that its corpus never draws (no keys, NaN) are judged by what PyTorch does with them."
 REASONS = {  # why ours miss or accuse a row
