@@ -32,7 +32,7 @@ h3 { font: 600 1rem ui-monospace, monospace; margin: 1.4rem 0 .3rem; }
 p { margin: .3rem 0; } .quiet { color: var(--gk-muted); } a { color: inherit; }
 svg { display: block; width: 100%; min-width: 34rem; height: auto; font-family: system-ui, sans-serif; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; width: 100%; min-width: 34rem; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 500; color: var(--gk-muted); }
 th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); vertical-align: top; }
 .number { text-align: right; white-space: nowrap; }
@@ -45,7 +45,7 @@ th, td { padding: .2rem .6rem .2rem 0; border-bottom: 1px solid var(--rule); ver
 pre { margin: 0; padding: .6rem; border: 1px solid var(--rule); font: 12px/1.5 ui-monospace, monospace;
   white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { :root { color-scheme: light; } body { margin: 0; max-width: none; font-size: 11px; }
-  .wide { overflow: visible; } svg { min-width: 0; }
+  .wide { overflow: visible; } svg, table { min-width: 0; }
   h2, h3, tr, svg { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 """
 
@@ -237,6 +237,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 
     def line(cells: list[str], tag: str) -> str:
         kind = [(' class="number"' if cell.startswith("\0") else "", cell.removeprefix("\0")) for cell in cells]
-        return "<tr>" + "".join(f"<{tag}{css}>{cell}</{tag}>" for css, cell in kind) + "</tr>"
+        named = [(tag if cell else "td", css, cell) for css, cell in kind]  # a heading without a word names nothing
+        return "<tr>" + "".join(f"<{tag}{css}>{cell}</{tag}>" for tag, css, cell in named) + "</tr>"
 
     return _wide(f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>")

@@ -16,6 +16,7 @@ from .page import as_page
 STYLE = """
 .answer { border: 1px solid var(--rule); padding: .2rem .8rem; margin: .6rem 0; break-inside: avoid; }
 .answer img { max-width: 100%; } .answer pre, .answer code { overflow-wrap: anywhere; white-space: pre-wrap; }
+.anchor-link { display: none; }
 .points { float: right; border: 1px solid; min-width: 5.5rem; padding: .1rem .4rem; text-align: right; }
 @media print { section + section { break-before: page; } }
 """

@@ -12,9 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import axe
 import pytest
 import test_browser
 from classroom import api, assert_success, copied, place, right_answers
+from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 from tampered import TORCH, WORDS, find
 from test_browser import browser, page, picture, scheme  # noqa: F401  fixtures
@@ -38,13 +40,17 @@ CONTRAST = """element => {
   return (Math.max(...found) + 0.05) / (Math.min(...found) + 0.05);
 }"""
 
+COLOURED = "# why not\n@torch.no_grad()\ndef f(x):\n    'A text.'\n    return x is not None and 1 in [1.5, 0x2]"
+WIDE = f"$$\nx = {' + '.join(f'y_{i} ^ 2' for i in range(40))}\n$$"
+
 
 @pytest.fixture(scope="module")
 def course(made_course, tmp_path_factory) -> Path:
     """A graded class: right, wrong, not a notebook, and with a time of submission that is none."""
     root = copied(made_course, tmp_path_factory.mktemp("formgrader"))
     wrong = right_answers(root)
-    find(wrong, TORCH)["source"] = "def silu_forward(x):\n    return x * 0.5"
+    find(wrong, TORCH)["source"] = f"{COLOURED}\n\n\ndef silu_forward(x):\n    return x * 0.5"
+    wrong["cells"].append(new_markdown_cell(WIDE))
     for student, notebook in (("right", right_answers(root)), ("wrong", wrong), ("timeless", right_answers(root))):
         place(root, student).write_text(json.dumps(notebook))
     place(root, "broken").write_text('{"cells": [')
@@ -98,6 +104,7 @@ def test_a_written_answer_gets_points_with_its_guide_at_hand(page, address, cour
     opened(page, address, submission(course, "right"))
     guide = page.locator(".text_cell", has_text="Marking guide")
     guide.wait_for()
+    page.wait_for_load_state("networkidle")  # a box works once formgrader's script has the grades
     assert "Whatever is right." in guide.inner_text()
     box, points = page.locator(f"#{WORDS}"), {"light": 2.5, "dark": 1.5}[scheme]
     box.fill(str(points))
@@ -116,6 +123,7 @@ def test_a_report_can_be_read(page, address, course, scheme):  # noqa: F811
     report.scroll_into_view_if_needed()
     picture(page, f"formgrader-report-{scheme}")
     assert "ordinary values" in report.inner_text()
+    assert report.locator("summary").first.evaluate("one => getComputedStyle(one).display") == "list-item"
     texts = report.locator(":scope, :scope *").filter(has_text=re.compile(r"\w")).all()
     least = min(one.evaluate(CONTRAST) for one in texts if one.is_visible() and one.evaluate("e => !e.closest('svg')"))
     assert least >= 4.5  # WCAG AA
@@ -127,6 +135,17 @@ def test_what_is_broken_is_shown(page, address, course, scheme):  # noqa: F811
     picture(page, f"formgrader-broken-{scheme}")
     opened(page, address, submission(course, "timeless"))
     page.get_by_text("holds no time that can be read").first.wait_for()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_serious_in_feedback(page, course, width, scheme):  # noqa: F811
+    """With every kind of word that Python's colours tell apart, and a formula wider than a phone."""
+    page.set_viewport_size({"width": width, "height": 844})
+    for student in ("right", "wrong"):
+        page.goto((course / "feedback" / student / "tiny" / "tiny.html").as_uri())
+        page.evaluate("for (const d of document.querySelectorAll('details')) d.open = true")
+        assert axe.serious(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_no_feedback_has_a_guide(course):

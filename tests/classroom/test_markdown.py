@@ -53,6 +53,7 @@ def test_mathematics_is_mathml_that_a_browser_draws_by_itself():
     assert "<msup><mi>x</mi><mn>2</mn></msup>" in page
     assert "<mfrac>" in page
     assert page.count('display="block"') == 2
+    assert page.count('tabindex="0"') == 2  # a wide formula scrolls by the keyboard
     assert "<mtable" in page
     assert "$" not in page
 

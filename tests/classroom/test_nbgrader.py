@@ -255,4 +255,5 @@ def test_feedback_page_of_an_odd_notebook(batch, student, there):
     assert there in page
     assert "<script>alert" not in page
     assert "\033" not in page
+    assert '<html lang="en">' in page
     assert "summary { display: list-item" in page  # what can be opened shows it, which Bootstrap's style takes away

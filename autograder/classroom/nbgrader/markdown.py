@@ -134,6 +134,8 @@ def mathml(latex: str, *, block: bool) -> str:
                 raise ValueError(element.tag)
             element.attrib = {name: value for name, value in element.attrib.items() if name in MATH_ATTRIBUTES}
             element.tag = element.tag.rpartition("}")[2]  # HTML has no prefixes
+        if block:
+            formula.set("tabindex", "0")  # a wide one scrolls, by the keyboard, too
         return ElementTree.tostring(formula, encoding="unicode")
     except Exception:  # whatever it is, the rest of the page must be shown
         return f"<code>{html.escape(latex)}</code>"

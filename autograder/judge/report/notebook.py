@@ -37,7 +37,6 @@ STYLE = """
 .graded-kernels .head span { color: var(--gk-muted); }
 .graded-kernels .head .verdict { margin-left: auto; color: var(--gk-state); font-weight: 600; }
 .graded-kernels .answers { display: flex; flex-wrap: wrap; gap: 0 1.4rem; color: var(--gk-muted); }
-.graded-kernels .answers .quiet { font: inherit; color: inherit; }
 .graded-kernels .case { margin: .9rem 0 .2rem; font-weight: 600; }
 .graded-kernels .message { overflow-wrap: anywhere; }
 .graded-kernels dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .6rem 0; }
