@@ -252,7 +252,7 @@ def test_a_report_is_legible_without_jupyterlabs_colours(page, scheme):
     page.set_content(f"<body style='background: {BACKGROUND[scheme]}; color: {ink}'>{report}")
     colour = "element => getComputedStyle(element).color"
     muted = page.locator(".graded-kernels .answers").evaluate(colour)
-    assert page.locator(".answers .quiet").evaluate_all(f"all => all.map({colour})") == [muted, muted]
+    assert set(page.locator(".graded-kernels .quiet").evaluate_all(f"all => all.map({colour})")) == {muted}
     picture(page, f"elsewhere-{scheme}")
 
 
