@@ -26,7 +26,7 @@ def elementwise(in_float64: Elementwise, answer: Elementwise, *tensors: torch.Te
         return answer(*tensors)
     if torch.compiler.is_compiling() or any(type(x) not in (torch.Tensor, torch.nn.Parameter) for x in tensors):
         return in_float64(*(x.double() for x in tensors)).to(first.dtype)
-    result = torch.empty(first.shape, dtype=first.dtype)
+    result = torch.empty(first.shape, dtype=first.dtype, device=first.device)
     step = BLOCK * torch.get_num_threads()
     for part, *parts in zip(*(x.contiguous().view(-1).split(step) for x in (result, *tensors)), strict=True):
         if len(parts) == 1 and first.dtype.itemsize == 2:

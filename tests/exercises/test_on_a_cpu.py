@@ -5,6 +5,8 @@ import torch
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.ulp import ulp_error
+from graded_kernels.kernels import on_a_cpu
+from torch.fx.experimental.proxy_tensor import make_fx
 
 ARGUMENTS = {"silu": 1, "gelu": 1, "gelu, tanh": 1, "swiglu": 2, "kl": 2}
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -92,3 +94,22 @@ def test_a_gradient_of_zero_is_zero_where_the_slope_is_infinite():
     y = kernels.kl(logp, torch.zeros(2))
     (dlogp,) = torch.autograd.grad(y, logp, torch.tensor([0.0, 0.0]))
     assert dlogp.eq(0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_the_result_is_on_a_cpu_whatever_the_default_device(name, dtype):
+    tensors = [torch.ones(3, dtype=dtype)] * ARGUMENTS[name]
+    on_a_cpu._every_half.cache_clear()
+    with torch.device("meta"):
+        y = function(name)(*tensors)
+    assert y.equal(function(name)(*tensors))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_a_traced_call_has_the_bits_of_a_plain_one(name, dtype):
+    draw = torch.Generator().manual_seed(2)
+    tensors = [torch.randn(1000, generator=draw).to(dtype) for _ in range(ARGUMENTS[name])]
+    traced = make_fx(lambda *some: function(name)(*some), tracing_mode="fake")(*tensors)
+    assert traced(*tensors).equal(function(name)(*tensors))
