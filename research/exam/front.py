@@ -1,5 +1,7 @@
 """The front page of results, in the folder above: who finds what, and what ours miss."""
 
+from textwrap import shorten
+
 from .counts import ABOUT_CHECKERS, OURS, asked, judged, middle, of
 from .picture import alt
 from .row import Row
@@ -127,7 +129,8 @@ def mistakes(rows: list[Row], name: str, said: dict[str, Said]) -> str:
         if row.wrong and not one.found and row.kind in sees:
             missed.setdefault(f"Missed. {reason(row, one)}", []).append(f"- **{row.name}** ({row.kind}): {row.place}")
         if one.found and not row.wrong:
-            accused.setdefault(f"Accused, and right. {reason(row, one)}", []).append(f"- **{row.name}**: {one.says}")
+            says = shorten(one.says, 160, placeholder=" ...")
+            accused.setdefault(f"Accused, and right. {reason(row, one)}", []).append(f"- **{row.name}**: {says}")
     parts = ["\n".join([why, "", *those]) for why, those in (*missed.items(), *accused.items())]
     other = sum(one.found and row.wrong and one.kind not in ("", row.kind) for row, one in told)
     if other:

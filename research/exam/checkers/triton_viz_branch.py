@@ -1,6 +1,7 @@
 """triton-viz's branch at 4e2af488: its race prover, by its own command, on the launches of its own corpus.
 
-`--checkouts` has the branch; `pip install --no-deps z3-solver==4.15.3.0 ml_dtypes` and what triton_viz.py names.
+`--checkouts` has the branch, in which `python setup.py build_py` has written triton_viz/version.py; `pip install
+--no-deps z3-solver==4.15.3.0 ml_dtypes`, and what triton_viz.py names.
 """
 
 import json
