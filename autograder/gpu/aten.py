@@ -17,7 +17,8 @@ _VIEW = frozenset(
     "narrow split split_with_sizes unsafe_split unsafe_split_with_sizes chunk unbind flatten unfold diagonal set_ "
     "resize_ view_as_real view_as_complex".split()
 )
-_REARRANGE = _MOVE | _VIEW
+_VIEW_IN_PLACE = frozenset("detach_ squeeze_ unsqueeze_ t_ transpose_ as_strided_".split())  # `torch.tensor` detaches
+_REARRANGE = _MOVE | _VIEW | _VIEW_IN_PLACE
 _MEMORY = _ALLOCATE | _FILL | _REARRANGE  # which compute nothing
 _ARITHMETIC = """
     add sub rsub mul div neg abs reciprocal floor_divide remainder fmod frac floor ceil round trunc pow sqrt rsqrt
@@ -73,13 +74,15 @@ _GRADIENTS = frozenset(
 class Operators:
     """Names of operators, by what they do.
 
-    allocate: memory that nobody has written. rearrange: copies, and other views of the same elements. memory: compute
-    nothing. pointwise: each element of a result is from one of each argument. compute: need what they are given to be
-    written. permitted: an answer may call them. gradients: what PyTorch calls when it differentiates these.
+    allocate: memory that nobody has written. rearrange: copies, and other views of the same elements. view_in_place:
+    turn a tensor into another view of its elements, and write none. memory: compute nothing. pointwise: each element of
+    a result is from one of each argument. compute: need what they are given to be written. permitted: an answer may
+    call them. gradients: what PyTorch calls when it differentiates these.
     """
 
     allocate: frozenset[str] = _ALLOCATE
     rearrange: frozenset[str] = _REARRANGE
+    view_in_place: frozenset[str] = _VIEW_IN_PLACE
     memory: frozenset[str] = _MEMORY
     pointwise: frozenset[str] = _POINTWISE
     compute: frozenset[str] = _COMPUTE

@@ -132,6 +132,13 @@ def test_one_bit_that_no_kernel_computed_is_seen(worker):
     assert "give another result" in reports[1].message
 
 
+@pytest.mark.parametrize("then", ["torch.tensor(5.0)", "y.detach_()", "y.unsqueeze_(0).transpose_(0, 1).squeeze_(1)"])
+def test_a_number_in_a_tensor_and_another_view_in_place_compute_nothing(then, worker):
+    with isolated(KERNEL.replace("{then}", then), worker, "triton") as runner:
+        examined = runner.examine(Call((X,), order=1))
+    assert (examined.first.trouble, examined.again.trouble) == (None, None)
+
+
 def test_the_record_is_made_before_the_numbers_are_there(worker):
     """An answer that keeps looking at its first argument's memory sees the real numbers when the plan is fixed."""
     then = "print(float(x.abs().min()))"

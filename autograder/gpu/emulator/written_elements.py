@@ -26,7 +26,8 @@ Flags = Callable[[torch.Tensor], torch.Tensor | None]
 def written_by(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[torch.Tensor, Any]]:
     """The tensors that an operator of ATen writes in place or as ``out``, each with a function that sets its flags."""
     form = schema(func)
-    if not form.is_mutable or not form.name.startswith("aten::"):
+    space, _, name = form.name.partition("::")
+    if not form.is_mutable or space != "aten" or name in ATEN.view_in_place:
         return
     given = {one.name: value for one, value in zip(form.arguments, args, strict=False)} | kwargs
     for argument in form.arguments:

@@ -119,7 +119,7 @@ class Watch(TorchDispatchMode):
     def _is_move(self, name: str, args: Args, kwargs: dict[str, Any]) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):
             return self._is_sum(args[0])  # a conversion rounds: it is arithmetic, but for the end of an allowed sum
-        return name in self.moves or ATEN.base(name) in ATEN.rearrange  # ``detach_``, of which `torch.tensor` is made
+        return name in self.moves
 
     def _is_sum(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()
