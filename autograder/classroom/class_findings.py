@@ -117,13 +117,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class Moved:
-    """An answer whose text is the same and whose automatic points are not. since: what changed."""
+    """An answer whose text is the same and whose automatic points are not. since: what changed. why: what limits the
+    points now.
+    """
 
     student: str
     answer: str
     before: float
     now: float
     since: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,9 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
                 if record.get("not_graded"):
                     unchecked.append((row["student_id"], answer))
                 if MOVED in record:
-                    moved.append(Moved(row["student_id"], answer, *record[MOVED]))
+                    told = report or {}
+                    why = told.get("limit") or told.get("summary", "")
+                    moved.append(Moved(row["student_id"], answer, *record[MOVED], why=why))
                 if report is not None:
                     key = record.get("verdict", "")
                     took = 0.0 if key in counted else seconds[key]  # a verdict that many share was made once

@@ -78,7 +78,7 @@ def _write_changed(found: Findings, path: Path) -> None:
     """A row for each answer whose points the last regrade changed."""
     text = io.StringIO()
     table = csv.writer(text)
-    table.writerow(["student", "answer", "before", "now", "since"])
+    table.writerow(["student", "answer", "before", "now", "since", "why"])
     for one in found.moved:
-        table.writerow([safe(value) for value in (one.student, one.answer, one.before, one.now, one.since)])
+        table.writerow(map(safe, (one.student, one.answer, one.before, one.now, one.since, one.why)))
     put(path, text.getvalue(), "utf-8-sig")

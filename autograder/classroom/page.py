@@ -152,13 +152,10 @@ def _answers(found: Findings) -> str:
 
 def _moved(found: Findings) -> str:
     """The answers whose text is the same and whose points are not, with what each lost."""
-    reports = {(check.student, answer.name): check.report for answer in found.answers for check in answer.checks}
     rows = []
     for one in found.moved:
-        report = reports.get((one.student, one.answer), {})
-        why = report.get("limit") or report.get("summary", "")
         points = [_right(f"{score:g}") for score in (one.before, one.now)]
-        rows.append([escape(one.student), escape(one.answer), *points, escape(one.since), escape(why)])
+        rows.append([escape(one.student), escape(one.answer), *points, escape(one.since), escape(one.why)])
     return _table(["who", "answer", _right("before"), _right("now"), "since these changed", "now"], rows)
 
 

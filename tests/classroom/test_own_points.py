@@ -80,6 +80,7 @@ def test_other_points_and_weights_check_nothing_again(course):
         ["bob", TORCH, "1.7", "8.5"],
     ]
     assert "the weights of the aims" in changed[1]
+    assert "the form costs 15" in changed[2]
     page = written["tiny.html"].read_text(encoding="utf-8")
     assert page.index("Points that a regrade changed") < page.index("the form costs 15") < page.index("Exercises")
     assert "of 30" not in page
