@@ -66,6 +66,7 @@ IN_HALF = WildBug(
     function=wild.norm_in_half,
     seen_by="300 in float16",
     story="The square of 300 is 90,000, more than float16 holds. The norm is infinite, and what it divides becomes 0.",
+    variants=(wild.squares_in_half,),
 )
 NARROWED = WildBug(
     who="jax's jnp.linalg.norm in 2026",
@@ -73,6 +74,7 @@ NARROWED = WildBug(
     function=wild.norms_narrowed,
     seen_by="many of 100 in float16",
     story="The sum of squares was taken in float32, and rounded to float16 one operation before the root.",
+    variants=(wild.sums_narrowed,),
 )
 ADDED = CommonMistake(
     who="the norms of the tensors, added up",

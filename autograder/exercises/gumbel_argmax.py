@@ -251,6 +251,7 @@ SGLANG = WildBug(
     function=wild.sglang,
     seen_by="u = 1",
     story="-log(-log 1) is infinite: a hash of 32 ones chose its token whatever the logit, masked tokens included.",
+    variants=(wild.sglang_or_none,),
 )
 TINY = CommonMistake(
     who="-log u clamped at the smallest float",

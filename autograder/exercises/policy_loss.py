@@ -237,6 +237,13 @@ CASES = (
         convention=NO_TOKEN,
     ),
     case(
+        "count = 0.0 and more tokens",
+        "count is 0.0, as a mean over ranks gives it: a number, too, and not None.",
+        tokens(7, 50),
+        count=0.0,
+        convention=NO_TOKEN,
+    ),
+    case(
         "count of the whole step and nothing counts",
         "No token of this micro-batch counts, and 1000 of the step do: its part is 0.",
         tokens(5, 20, share=-1.0),
@@ -402,6 +409,7 @@ _POINT = (  # what is clipped, what counts and what is divided by, all of which 
     "count is no whole number",
     "count = 1",
     "count = 0 and tokens",
+    "count = 0.0 and more tokens",
     "clip = 0.5",
     "clip = 0.02 and a count",
     "far from the old policy",

@@ -15,6 +15,11 @@ def norm_in_half(grads):
     return total.sqrt()
 
 
+def squares_in_half(grads):
+    """The same where a sum is taken in float32: the squares alone are rounded."""
+    return sum((g.square().float().sum() for g in grads), torch.zeros(())).sqrt()
+
+
 def norm_narrowed(grad):
     """jax, jnp.linalg.norm: squares are added up in float32, and the sum is rounded to the input's dtype before its
     root.
@@ -31,6 +36,11 @@ def norms_narrowed(grads):
     for g in grads:
         total = total + norm_narrowed(g).square()
     return total.sqrt()
+
+
+def sums_narrowed(grads):
+    """The same with one root, of the sum over all tensors."""
+    return sum((g.float().square().sum().to(g.dtype).float() for g in grads), torch.zeros(())).sqrt()
 
 
 def sum_of_norms(grads):

@@ -17,6 +17,12 @@ def sglang(logits, u):
     return (logits - exponential.log()).argmax(1)
 
 
+def sglang_or_none(logits, u):
+    """The same, and -1 where no class is possible."""
+    impossible = (logits - (-u.double().log()).log()).amax(1) == -torch.inf
+    return sglang(logits, u).masked_fill(impossible, -1)
+
+
 def clamped_at_tiny(logits, u):
     """The cure that is nearest at hand: -log u is at least the smallest normal float32. The noise is 87 where u = 1,
     and next to it 16.6: that class wins as before. Nobody is known to have shipped it.

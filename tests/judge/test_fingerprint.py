@@ -7,11 +7,13 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge.checking import check_answer
 from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import Case, Tolerance, WildBug
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.solutions.cross_entropy import token_mean
 from graded_kernels.solutions.policy_loss import ratio_and_end
+from wrong_answers import planted
 
 ULP, NAN = 2.0**-23, math.nan
 
@@ -233,3 +235,19 @@ def test_a_guard_at_an_edge_makes_no_other_formula_of_a_bug():
         return (tokens / tokens.sum(1, keepdim=True).clamp(min=1)).float()
 
     assert "each rank's own tokens" in check("accumulation_weights", own_rank, backend="torch").mistake
+
+
+PLANTED = {  # by its exercise: what was planted, and whose bug it is
+    "gumbel_argmax": ("has no clamp at u = 1", "sglang"),  # whose sampler has no guard where no class is possible
+    "policy_loss_forward": ("takes a count of 0 for none", "count or mask.sum()"),
+    "global_norm": ("adds up in the gradient's dtype", "jax"),  # which takes a root for each tensor
+}
+
+
+@pytest.mark.parametrize(
+    ("seed", "exercise"),
+    [pytest.param(s, one, marks=[pytest.mark.exhaustive] * bool(s)) for s in range(3) for one in PLANTED],
+)
+def test_a_bug_with_an_edge_mended_or_rounded_otherwise_is_named(exercise, seed):
+    why, who = PLANTED[exercise]
+    assert who in check_answer(planted(exercise, "torch", why).answer, Settings("torch", seed=seed)).source

@@ -79,6 +79,7 @@ BY_SEED = (  # whose points followed the random draws
     planted("adamw_step", "torch", "adds epsilon in the root"),
     planted("cross_entropy_backward", "torch", "has another default"),
     planted("kl_backward", "triton", "0 · inf"),
+    planted("entropy_backward", "torch", "takes a small p for 0"),
     Wrong(
         "hidden keys count, without the causal mask",
         "attention_backward",

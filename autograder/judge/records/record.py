@@ -143,7 +143,8 @@ class WildBug:
     """A bug as a library shipped it: who, where it is documented, the function bug for bug, and the case made to see
     it. An answer that repeats it earns at most half of the points.
 
-    variants: the same formula in another order of operations, which rounds otherwise.
+    variants: the same formula in another order of operations, which rounds otherwise, or with an edge mended that gives
+    integers; where it gives NaN or infinity, none is needed.
     """
 
     who: str
