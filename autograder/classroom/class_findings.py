@@ -159,9 +159,9 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
                 if record.get("not_graded"):
                     unchecked.append((row["student_id"], answer))
                 if MOVED in record:
-                    told = report or {}
+                    (before, now, since), told = record[MOVED], report or {}
                     why = told.get("limit") or told.get("summary", "")
-                    moved.append(Moved(row["student_id"], answer, *record[MOVED], why=why))
+                    moved.append(Moved(row["student_id"], answer, before, now, since, why))
                 if report is not None:
                     key = record.get("verdict", "")
                     took = 0.0 if key in counted else seconds[key]  # a verdict that many share was made once
