@@ -18,6 +18,7 @@ import without_triton
 import torch
 from graded_kernels.autograder import check, cli
 from graded_kernels.autograder.gpu.interpret import NotRun
+from graded_kernels.autograder.gpu.sanitize import program_process
 from graded_kernels.kernels import silu
 from graded_kernels.solutions.silu import silu_backward
 
@@ -41,6 +42,10 @@ try:
     from graded_kernels.autograder import compare
 except NotRun as error:
     comparison = str(error)
+try:
+    program_process.run(dict(), None)
+except program_process.Unusable as error:
+    sanitizer = str(error)
 found = dict(
     right=right.passed,
     scored=right.to_dict()["score"],
@@ -49,6 +54,7 @@ found = dict(
     no_witness=check("silu_witness", lambda: (torch.ones(3), torch.ones(3))).passed,
     kernel=kernel,
     comparison=comparison,
+    sanitizer=sanitizer,
     library=silu(torch.zeros(3)).tolist(),
     listed=command("list"),
     trusted=command("check", "silu_backward", {str(ANSWER)!r}, "--in-process", "--details"),
@@ -79,7 +85,7 @@ def test_a_pytorch_answer_is_checked(found):
 
 
 def test_a_kernel_is_not_run(found):
-    for said in (found["kernel"], found["comparison"]):
+    for said in (found["kernel"], found["comparison"], found["sanitizer"]):
         assert said.startswith("Triton is not installed: it has packages for Linux alone.")
 
 

@@ -79,7 +79,8 @@ def run(settings: dict[str, Any], events: Events) -> int:
         import torch  # noqa: F401
         import triton  # noqa: F401
     except ModuleNotFoundError as error:
-        raise Unusable(f"there is no module {error.name} in this environment; `pip install {error.name}`") from None
+        install = f"there is no module {error.name} in this environment; `pip install {error.name}`"
+        raise Unusable(interpret.WITHOUT_TRITON if error.name == "triton" else install) from None
     from .subprocesses import reported
     from .watching import watched
 
