@@ -1,5 +1,6 @@
 """The files by which other services and tools make the course's environment."""
 
+import importlib.util
 import os
 import re
 import stat
@@ -40,3 +41,25 @@ def test_everything_the_image_runs_is_in_its_context():
     assert {".git", ".venv", "my-notebooks"} <= set(ignored)
     needed = ("Makefile", "setup_venv.py", "requirements.txt", "pyproject.toml", "course/learner.py", "course/source")
     assert all((ROOT / Path(name)).exists() and not any(name.startswith(line) for line in ignored) for name in needed)
+
+
+PIP = """\
+Collecting torch==2.13.0 (from -r requirements.txt (line 4))
+  Downloading https://mirror.example/torch-2.13.0-cp311-cp311-manylinux_2_28_x86_64.whl (0.8 GB)
+Collecting bleach[css]==6.4.0 (from -r requirements.txt (line 19))
+  Downloading bleach-6.4.0-py3-none-any.whl (164 kB)
+Collecting triton==3.7.1 (from -r requirements.txt (line 5))
+  Downloading triton-3.7.1-cp311-cp311-manylinux_2_28_x86_64.whl (197.7 MB)
+Installing collected packages: torch, bleach, triton
+"""
+
+
+def test_a_log_says_what_arrives_and_how_much():
+    spec = importlib.util.spec_from_file_location("setup_venv", ROOT / "setup_venv.py")
+    setup = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(setup)
+    assert [*setup.told(PIP.splitlines(keepends=True))] == [
+        "torch, 800 MB (800 MB so far)",
+        "triton, 198 MB (998 MB so far)",
+        "unpacking 3 packages; that takes a minute or two",
+    ]
