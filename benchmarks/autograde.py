@@ -18,7 +18,6 @@ calls it; its share of nbgrader's time is the ratio there would be if that check
 """
 
 import argparse
-import contextlib
 import itertools
 import json
 import os
@@ -27,7 +26,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 import classroom  # noqa: E402
 import grade_demo  # noqa: E402
 from graded_kernels.autograder.runner.sandbox import probe  # noqa: E402
+from stopwatch import Stopwatch  # noqa: E402
 
-GROUPS = "/sys/fs/cgroup/cpuacct"
 OURS, STOCK, UNCHECKED = "graded-kernels", "nbgrader", "nbgrader-without-checks"
 CLASS = ("ada", "emmy", "grace", "sofia")
 # What each prints at a notebook's end, or where it turns to the next one, and which of these lines ends the first.
@@ -52,29 +50,6 @@ c.CourseDirectory.course_id = "graded-kernels"
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 c.Execute.timeout = 600
 """
-
-
-class Stopwatch:
-    """Seconds since it was made: of processor of all processes that joined it, or of the clock."""
-
-    def __init__(self):
-        self._group, self._begin = None, time.perf_counter()
-        with contextlib.suppress(OSError):
-            self._group = Path(tempfile.mkdtemp(prefix="graded-kernels-", dir=GROUPS))
-
-    def join(self) -> None:
-        """This process, and those that it will start."""
-        if self._group:
-            (self._group / "cgroup.procs").write_text(str(os.getpid()))
-
-    def read(self) -> float:
-        if self._group:
-            return int((self._group / "cpuacct.usage").read_text()) / 1e9
-        return time.perf_counter() - self._begin
-
-    def close(self) -> None:
-        if self._group:
-            self._group.rmdir()
 
 
 @dataclass(frozen=True)
