@@ -271,6 +271,20 @@ def test_a_suite_that_launches_nothing_is_told_so(run):
     result.stdout.fnmatch_lines(["No test launched a Triton kernel: nothing was checked."])
 
 
+def test_a_suite_without_pytorch_and_triton_imports_neither(pytester):
+    pytester.makepyfile("import sys\ndef test(): assert not {'torch', 'triton', 'numpy'} & sys.modules.keys()")
+    result = pytester.runpytest_subprocess("-p", "graded_kernels.pytest_plugin", "--sanitize-kernels")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["No test launched a Triton kernel: nothing was checked."])
+
+
+@pytest.mark.exhaustive
+def test_a_gpu_is_there_in_a_test_that_imports_pytorch_first(pytester):
+    pytester.makepyfile("def test_it():\n    import torch\n    assert torch.cuda.is_available()")
+    result = pytester.runpytest_subprocess("-p", "graded_kernels.pytest_plugin", "--sanitize-kernels")
+    result.assert_outcomes(passed=1)
+
+
 @pytest.mark.exhaustive
 def test_the_example_passes_and_fails_without_its_mask(pytester):
     shutil.copytree(Path(__file__).parents[2] / "examples" / "scaled", pytester.path, dirs_exist_ok=True)

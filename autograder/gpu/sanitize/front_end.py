@@ -63,8 +63,9 @@ class FrontEnd:
         if not self._compiler:
             return []
         new = {launch.key(): launch for launch in launches if launch.key() not in self._rows}
-        with unreported():
-            self._rows |= zip(new, front_end([*new.values()], self._compiler), strict=False)
+        if new:
+            with unreported():
+                self._rows |= zip(new, front_end([*new.values()], self._compiler), strict=False)
         return [self._rows[launch.key()] for launch in launches if launch.key() in self._rows]
 
 

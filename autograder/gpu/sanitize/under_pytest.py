@@ -4,21 +4,26 @@ import argparse
 import contextlib
 import os
 import sys
+import threading
 import types
 from collections import Counter
 from collections.abc import Generator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ...words import count
 from ..compiler.ahead_of_time import RunJobs
-from . import cobertura, revision, run_report
+from . import cobertura, first_import, revision, run_report
 from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
 from .front_end import Form, FrontEnd
 from .rules import RULES
 from .totals import Totals
+
+if TYPE_CHECKING:
+    from ..emulator import Observed
+    from .watching import Watch
 
 SUMMARY = "kernels in the emulator"
 _PRINTS = os.path.join("_pytest", "_io", "saferepr.py")  # pytest's module that prints values beside a failure
@@ -37,18 +42,18 @@ def _baseline(options: argparse.Namespace) -> Baseline | None:
 
 
 class Plugin:
-    """Runs the whole session under one `Sanitizer`, and looks after every test what was found in it. It begins before
-    a suite's `conftest.py` is imported, which may well ask whether there is a GPU.
+    """Runs the session under one `Sanitizer` from the first import of PyTorch or Triton on, which a suite without
+    kernels may never make, and looks after every test what was found in it. Whoever makes that import, such as a
+    `conftest.py`, may well ask next whether there is a GPU, and is watched already.
 
     Under pytest-xdist the workers run the tests, and this process adds up what they report.
     """
 
     def __init__(self, config: pytest.Config, options: argparse.Namespace, compiler: RunJobs | None):
-        from .watching import watched
-
         self._front_end = FrontEnd(compiler)
         self._forms: list[Form] = []  # that were launched and not yet asked about
         self.config, self.since, self.baseline = config, options.sanitize_since, _baseline(options)
+        self._options = options
         self.allowances = Allowances()
         self.found: list[dict[str, Any]] = []  # in the test that is running
         self.hints: list[dict[str, Any]] = []  # in the test that is running
@@ -60,11 +65,27 @@ class Plugin:
         self.moved = 0
         self._stack = contextlib.ExitStack()
         config.add_cleanup(self._stack.close)
-        shim, device = not options.no_cuda_shim, options.sanitize_device
+        self.shim = ""  # what a report calls the simulated GPU
+        self.watch: Watch | None = None  # before the first import
+        self._stack.enter_context(first_import.after(("torch", "triton"), self._begin))
+
+    def _begin(self) -> None:
+        """Begins to watch. What PyTorch has of it holds for one thread, so that this one must be the tests'."""
+        if self.watch or threading.current_thread() is not threading.main_thread():
+            return
+        from .watching import watched
+
+        shim, device = not self._options.no_cuda_shim, self._options.sanitize_device
         watching = watched(self._record, shim, device, self.since, lambda finding: bool(self._how_passed(finding)))
-        watch = self._stack.enter_context(watching)
-        self.sanitizer, self.emulator = watch.sanitizer, watch.emulator
-        self.shim, self.unlike_gpu = watch.shim, watch.unlike_gpu
+        self.watch = self._stack.enter_context(watching)
+        self.shim = self.watch.shim
+
+    @property
+    def emulator(self) -> "Observed":
+        """The emulator that kernels run in."""
+        self._begin()
+        assert self.watch
+        return self.watch.emulator
 
     # the session
 
@@ -81,9 +102,10 @@ class Plugin:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Fails the session for findings outside any test, and hands a worker's summary on."""
-        self.moved += self.sanitizer.moved
-        if not self._gathers():
-            self.sanitizer.never_called()
+        if self.watch:
+            self.moved += self.watch.sanitizer.moved
+            if not self._gathers():
+                self.watch.sanitizer.never_called()
         self._compile()
         self._stack.close()
         self.outside += self._failing(self.found)
@@ -169,8 +191,11 @@ class Plugin:
         self.outside += self._failing(self.found)
         self.found.clear()
         self.hints.clear()
-        self.unlike_gpu.clear()
-        self.sanitizer.next()
+        if "torch" in sys.modules:  # also where another thread imported it
+            self._begin()
+        if self.watch:
+            self.watch.unlike_gpu.clear()
+            self.watch.sanitizer.next()
         self.allowed = [mark.args for mark in item.iter_markers("allow_kernel_finding")]
         for mark in (*item.iter_markers("expect_kernel_finding"), *item.iter_markers("allow_kernel_finding")):
             if unknown := set(mark.args) - RULES.keys():
@@ -191,7 +216,7 @@ class Plugin:
             self._compile()
             said = [
                 *map(run_report.three_lines, self._unexpected(item) + self._failing(self.hints)),
-                run_report.half_precision([*self.unlike_gpu]).strip(),
+                run_report.half_precision([*self.watch.unlike_gpu] if self.watch else []).strip(),
             ]
             if any(said):
                 item.add_report_section("call", SUMMARY, "\n".join(filter(None, said)))

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from unittest.mock import patch
 
-import numpy as np
 import torch
 
 from ..compiler import KernelLaunch
@@ -60,7 +59,7 @@ def watched(
     emulator = Observed(sanitizer, fill=0.0)
     watch = Watch(sanitizer, emulator)
     uninitialised = UninitialisedMemory(sanitizer, emulator)
-    with emulator, np.errstate(all="ignore"), uninitialised, contextlib.ExitStack() as stack:
+    with emulator, uninitialised, contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer, emulator))
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of))
