@@ -6,15 +6,14 @@
 The candidate of each problem is the problem's own file with `Model` named `ModelNew`, and for three of them a Triton
 kernel. KernelBench's evaluation needs CUDA; what it does on a CPU just so is taken from its file as it is:
 `run_and_check_correctness`, five draws and `allclose`. Both get the problem in the sizes that `compare` makes of it.
-Time is processor time, so that other programs on the machine count for nothing.
+Time is processor time of this process and of all that it starts (`stopwatch`), so that other programs on the machine
+count for nothing.
 """
 
 import argparse
 import ast
 import functools
-import resource
 import tempfile
-import time
 import traceback
 import typing
 from pathlib import Path
@@ -25,6 +24,7 @@ import torch
 from graded_kernels.autograder import compare
 from graded_kernels.autograder.judge.side_by_side import kernelbench
 from graded_kernels.autograder.runner.sandbox import Worker
+from stopwatch import Stopwatch
 
 PROBLEMS = (
     *("level1/19_ReLU", "level1/23_Softmax", "level1/25_Swish", "level1/26_GELU_", "level1/36_RMSNorm_"),
@@ -61,18 +61,20 @@ class ModelNew(torch.nn.Module):
 THEIRS = ("set_seed", "get_torch_dtype_from_string", "get_tolerance_for_precision", "_process_input_tensor")
 THEIRS += ("run_and_check_correctness", "register_and_format_exception", "get_error_name")
 TRIALS = 5  # KernelBench's num_correct_trials
+WATCH = Stopwatch()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkout", type=Path)
-    parser.add_argument("--only", default="", help="problems whose path has this in it")
+    parser.add_argument("--only", nargs="+", default=[""], help="problems whose path has one of these in it")
     options = parser.parse_args()
+    WATCH.join()
     theirs = comparison_of(options.checkout)
     rows: list[Any] = []
     print("| problem | candidate | KernelBench's comparison | compare | compare, isolated |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        for name in (one for one in PROBLEMS if options.only in one):
+        for name in (one for one in PROBLEMS if any(word in one for word in options.only)):
             (problem,) = options.checkout.glob(f"KernelBench/{name}*.py")
             own = Path(folder) / f"own_{problem.name}"
             own.write_text(
@@ -89,6 +91,7 @@ def main() -> None:
                 print(f"| {name} | {what} | {' | '.join(map(shown, rows[-1][2:]))} |", flush=True)
     print(f"| verdicts a minute and core | its own code | {' | '.join(pace(rows, n, False) for n in (2, 3, 4))} |")
     print(f"| verdicts a minute and core | Triton | {' | '.join(pace(rows, n, True) for n in (2, 3, 4))} |")
+    WATCH.close()
 
 
 def judged(problem: Path, candidate: Path, theirs: Any) -> tuple[tuple[float, bool] | None, ...]:
@@ -117,15 +120,10 @@ def start() -> float:
 
 
 def timed(run: Any) -> tuple[float, bool]:
-    """(processor seconds of this process and of those that ended in it, what it returned)."""
-    before = spent()
+    """(processor seconds, what it returned)."""
+    before = WATCH.read()
     verdict = run()
-    return spent() - before, verdict
-
-
-def spent() -> float:
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return WATCH.read() - before, verdict
 
 
 def comparison_of(checkout: Path) -> Any:

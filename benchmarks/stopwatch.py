@@ -36,5 +36,7 @@ class Stopwatch:
             time.sleep(0.05)
 
     def close(self) -> None:
+        """Also for this process, which may have joined."""
         if self._group:
+            (Path(GROUPS) / "cgroup.procs").write_text(str(os.getpid()))
             self._group.rmdir()

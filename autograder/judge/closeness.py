@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..runner import Args, Tree, dtype_name
-from .records.record import Case, Exercise
+from .records.record import Case, Exercise, Floors
 from .results.case_result import Failure
 from .ulp import ulp_error, ulp_size
 
@@ -31,6 +31,7 @@ class Expected:
     peers: tuple[torch.Tensor, ...] | None  # PyTorch's own values
     as_peer: torch.Tensor  # where they are as right as the oracle's: at infinity, where a convention decides
     unwritten: Args | None = None  # masks of what may hold anything; None where nothing may
+    estimate: Floors | None = None  # of the tolerance; None where it is no estimate
 
     @property
     def layouts(self) -> tuple[tuple[torch.dtype, torch.Size], ...]:
@@ -55,13 +56,17 @@ class Comparison:
     failure: Failure | None = None
 
 
-def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "course") -> Expected:
+def expect(
+    exercise: Exercise, case: Case, args: Args, conventions: str = "course", estimate: Floors | None = None
+) -> Expected:
     """The oracle in float64 on the inputs as they were rounded to their dtype, and the tolerance at every element.
 
     conventions: ``"pytorch"`` takes PyTorch's own values for right as well in a case that rests on a convention.
+    estimate: of the tolerance, made for other numbers of the same shapes.
     """
     values, dtypes, results = exercise.exact(args), exercise.dtypes(args), exercise.results(args)
-    floors = exercise.floors(args, case.bonus)
+    estimate = estimate or exercise.estimate(args)
+    floors = exercise.floors(args, case.bonus, estimate)
     sizes = tuple(ulp_size(value, dtype) for value, dtype in zip(values, dtypes, strict=True))
     allowed = []
     for value, size, given, dtype in zip(values, sizes, floors, dtypes, strict=True):
@@ -80,7 +85,8 @@ def expect(exercise: Exercise, case: Case, args: Args, conventions: str = "cours
     as_peer = infinite | bool(exercise.either or conventions == "pytorch" and case.convention)
     other = exercise.either or exercise.peer
     peers = exercise.contract.results_of(other, args) if other and as_peer.any() else None
-    return Expected(tuple(o.name for o in results), dtypes, values, sizes, tuple(allowed), peers, as_peer, unwritten)
+    names = tuple(o.name for o in results)
+    return Expected(names, dtypes, values, sizes, tuple(allowed), peers, as_peer, unwritten, estimate)
 
 
 def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[str, torch.Tensor]) -> Comparison:

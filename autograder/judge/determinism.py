@@ -11,6 +11,7 @@ from ..words import Quality
 from .closeness import Comparison, Expected, compare, compare_all, expect, near
 from .fault import FILLED, FURTHER, Fault, of_lanes
 from .form import as_asked
+from .records.record import Floors
 from .trial import Trial
 
 _DECOYS = 16
@@ -98,7 +99,16 @@ def _on_decoy(trial: Trial, decoy: Decoy, came: Outcome) -> Fault | None:
         return Fault(
             f"On other random numbers of the same shape it fails: {came.trouble.message}", "foreseen", near=0.0
         )
-    expected = expect(trial.exercise, trial.case, decoy.args)
+    known = trial.expected.estimate if trial.expected else None
+    fault = _wrong_on(trial, decoy, came, known)
+    return _wrong_on(trial, decoy, came, None) if fault and known else fault
+
+
+def _wrong_on(trial: Trial, decoy: Decoy, came: Outcome, estimate: Floors | None) -> Fault | None:
+    """estimate: of the tolerance, that of the case's own numbers; the decoy's own where it is None, which takes long
+    and alone decides against an answer.
+    """
+    expected = expect(trial.exercise, trial.case, decoy.args, estimate=estimate)
     outputs, _ = as_asked(expected, came.outputs)
     message = fault_in(expected, outputs, trial.exercise.named(decoy.args), _OTHER, share=_MOST)
     return Fault(message, "foreseen", near=near(expected, outputs)) if message else None

@@ -162,6 +162,29 @@ def test_most_is_wrong_on_decoys_where_a_result_ignores_inputs(at_first, then, d
     assert len(met) <= EVERY
 
 
+@pytest.mark.parametrize(("values", "status", "estimates"), [(RIGHT, "pass", 1), ((2.0,) * 4, "pass", 2)])
+def test_an_estimate_serves_a_decoy_and_convicts_nobody(values, status, estimates):
+    """Nothing is allowed for the case's own numbers, 1; for the decoy's, 2, much is."""
+    ones, asked = torch.ones(4), []
+
+    def floor(x):
+        asked.append(x)
+        return (x.double() - 1,)
+
+    class Met(Gives):
+        def examine(self, call):
+            examined = Examined(call, Outcome(outputs=(ones,), decoy=(Decoy((2 * ones,), True), given)))
+            examined.again = Outcome(outputs=(ones,))
+            return examined
+
+    given = Outcome(outputs=(torch.tensor(values),))
+    case = Case("one", lambda generator: (ones,), "")
+    tolerance = Tolerance(1.0, 1.0, "", floor, floor, estimated=True)
+    record = replace(SILU, oracle=lambda x: torch.ones_like(x), peer=None, tolerance=tolerance, cases=(case,))
+    assert [one.status for one in judge(record, Met(), Settings("torch")).cases] == [status]
+    assert len(asked) == estimates
+
+
 def test_memory_is_not_measured_in_a_distinction():
     small, large = (Case(f"{n}", lambda generator, n=n: (torch.ones(n),), "", bonus=n == 8) for n in (4, 8))
     record = replace(SILU, cases=(small, large), most_bytes=lambda x: x.numel() * 4)

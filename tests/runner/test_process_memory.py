@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from dataclasses import replace
 
 import pytest
@@ -13,6 +14,7 @@ from graded_kernels.autograder.judge.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY
 from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.runner.call import borrowed
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call, Examined
 from graded_kernels.autograder.runner.call.outcome import Outcome
@@ -212,3 +214,14 @@ def test_attention_holds_no_score_matrix(name, worker):
     assert held.result.status == "fail"
     assert held.result.kind is Quality.EFFICIENT
     assert "memory" in held.result.message
+
+
+def test_new_memory_is_filled_without_pytorchs_compiler():
+    """Whose import takes longer than all calls of a candidate."""
+    before = {*sys.modules}
+    borrowed.fill_new_memory()
+    try:
+        assert torch.empty(1000).isnan().all()
+        assert {*sys.modules} == before
+    finally:
+        torch._C._set_deterministic_algorithms(False)

@@ -84,8 +84,6 @@ def _mean(x: Tensor, dim: Any = None, correction: float | None = None, keepdim: 
     return x.mean(dim or list(range(x.dim())), keepdim)
 
 
-_UP, _DOWN = (torch.tensor(sign * math.inf, dtype=torch.float32) for sign in (1, -1))
-
 MOMENTS: dict[str, Callable[..., Any]] = {
     "var": _var,
     "std": lambda *args, **kwargs: _var(*args, **kwargs).sqrt(),
@@ -326,10 +324,11 @@ class _RandomRounding(TorchDispatchMode):
     def _rounded(self, x: Tensor) -> Tensor:
         """Up or down to a float32; unchanged where it is one, or where float32 ends."""
         near = x.float()
-        wide, finite = near.double(), near.isfinite()
-        other = torch.nextafter(near, torch.where(x > wide, _UP, _DOWN)).double()
-        take = (torch.rand(x.shape, generator=self.generator, dtype=torch.float64) < 0.5) & (wide != x) & finite
-        return torch.where(take, other, torch.where(finite, wide, x))
+        # The bits of neighbours differ by 1: up for the one that is farther from 0.
+        step = (x.abs() - near.double().abs()).sign_().to(torch.int32)
+        step *= torch.rand(x.shape, generator=self.generator, dtype=torch.float64) < 0.5
+        rounded, finite = (near.view(torch.int32) + step).view(torch.float32).double(), near.isfinite()
+        return rounded if finite.all() else torch.where(finite, rounded, x)
 
 
 class _Kind(NamedTuple):

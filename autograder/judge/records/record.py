@@ -355,10 +355,20 @@ class Exercise:
         """Masks of the elements of each result that may hold anything; None where none may."""
         return None
 
-    def floors(self, args: Args, bonus: bool = False) -> Floors:
-        """The absolute tolerance of each result for ``args``; that of a distinction where it is for a ``bonus``."""
+    def floors(self, args: Args, bonus: bool = False, estimate: Floors | None = None) -> Floors:
+        """The absolute tolerance of each result for ``args``; that of a distinction where it is for a ``bonus``.
+        estimate: as `estimate` makes it, where that is done.
+        """
+        if estimate is not None:
+            return estimate
         floor = self.tolerance.distinction if bonus else self.tolerance.floor
         return Tree(floor(*self.widened(args))).leaves if floor else (0.0,) * len(self.results(args))
+
+    def estimate(self, args: Args) -> Floors | None:
+        """Of a tolerance that is estimated, what its formula's many runs give, which is most of its time; None where it
+        is no estimate.
+        """
+        return Exercise.floors(self, args) if self.tolerance.estimated else None
 
     def aim(self, case: Case, args: Args) -> Aim:
         """What a case is about: what the record says, or else what its arguments are."""

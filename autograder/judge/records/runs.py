@@ -15,7 +15,7 @@ from ...gpu import ATEN
 from ..borrowed import schema
 
 ROOM = 2**24  # numbers of all stacks: 128 MB
-SMALL = 2**13  # numbers of the arguments: above it, all at once takes about as long as one after the other
+SMALL = 2**14  # numbers of the arguments: from twice as many on, all at once takes longer than one after the other
 # Operators whose tensors broadcast: one call with the runs as the first dimension is one of each run.
 BROADCAST = ATEN.pointwise - ATEN.rearrange
 BROADCAST -= frozenset(

@@ -48,7 +48,13 @@ class Compared(Exercise):
         with self.reference.alone():
             return self.reference.unwritten(args, self.above)
 
-    def floors(self, args: Args, bonus: bool = False) -> Floors:
+    def estimate(self, args: Args) -> Floors | None:
+        """What `derived` says of the reference."""
+        assert self.reference is not None
+        with self.reference.alone():
+            return super().estimate(args)
+
+    def floors(self, args: Args, bonus: bool = False, estimate: Floors | None = None) -> Floors:
         """Beside what is derived: nowhere stricter than the reference itself is in the dtype of ``args``; and wider for
         a gradient, which other formulas reach with other cancellation; and where matrices are multiplied in half
         precision, as wide as where every step is rounded to it, which is how tensor cores get their factors, or where
@@ -62,7 +68,7 @@ class Compared(Exercise):
         """
         assert self.reference is not None
         with self.reference.alone():
-            estimated, native = super().floors(args, bonus), self.reference.native(args, self.above)
+            estimated, native = super().floors(args, bonus, estimate), self.reference.native(args, self.above)
             half = next((own.dtype for own in native if own.dtype in HALVES), None)
             inside = half and self.reference.rounds_within
             rounded = self.reference.rounded(args, self.above, half) if half and inside else native

@@ -50,6 +50,13 @@ def replaced_kernels(namespace: str) -> Any:
     return torch._C._dispatch_library("IMPL", namespace, "", __file__, 0)
 
 
+def fill_new_memory() -> None:
+    """Has new memory hold the same in each call. PyTorch's public function imports its compiler as well, for a setting
+    of that, which took each process of a candidate of `compare` most of its time.
+    """
+    torch._C._set_deterministic_algorithms(True, warn_only=True)
+
+
 def without_graph_optimizer() -> None:
     """Keeps TorchScript from differentiating by itself."""
     torch._C._set_graph_executor_optimize(False)

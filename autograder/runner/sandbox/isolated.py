@@ -73,9 +73,10 @@ class Isolated:
         self._sources = Sources(answer.python, answer.name, answer.modules)
         self._job: dict[str, Any] = {"mode": "answer", "answer": asdict(answer)}
         compiler = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
-        derived = bool(contract.form and contract.form.above)
-        derivative = (_DERIVATIVE,) if derived or contract.gradient_of else ()
-        self._modules = (*compiler, *derivative, *(_GPU if contract.form and contract.form.gpu else ()))
+        form = contract.form
+        derived = bool(form and form.above)
+        derivative = (_DERIVATIVE,) if derived or contract.gradient_of or (form and form.asked) else ()
+        self._modules = (*compiler, *derivative, *(_GPU if form and form.gpu else ()))
         self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory, derived)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._seen: Args = ()  # by the answer's process, in its last call
