@@ -39,4 +39,5 @@ class Stopwatch:
         """Also for this process, which may have joined."""
         if self._group:
             (Path(GROUPS) / "cgroup.procs").write_text(str(os.getpid()))
+            self.wait()
             self._group.rmdir()
