@@ -5,6 +5,7 @@ A PyTorch answer calls basic operators (see `operators`), and not the one that i
 is for. Honest people learn of it early this way; the sandbox is what stops the others.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -71,7 +72,7 @@ class Watch(TorchDispatchMode):
         if plain in self.refused or name in self.refused:
             self._refuse(f"You called {name}, which is the answer itself. Write it out.")
         if self.backend == "torch":
-            self._check_torch(full, args)
+            self._check_torch(full, plain, args)
         elif name in FINISHING and isinstance(args[0], torch.Tensor) and args[0].numel() == 1 and self._is_sum(args[0]):
             self.finished = True
         elif not self._is_move(name, args, kwargs):
@@ -81,7 +82,7 @@ class Watch(TorchDispatchMode):
         if self.peak:
             self.peak.note(args)  # memory that no operator made: from NumPy, say
         result = func(*args, **kwargs)
-        if self.moved:
+        if self.moved and plain in MovedBytes.OPERATORS:
             self.moved.note(name, _bytes(args), _bytes((result,)))
         if name in ATEN.allocate:
             result = self.machine.poison_(result)
@@ -93,8 +94,7 @@ class Watch(TorchDispatchMode):
             self.peak.note(result)
         return result
 
-    def _check_torch(self, name: str, args: Args) -> None:
-        plain = ATEN.base(name)
+    def _check_torch(self, name: str, plain: str, args: Args) -> None:
         computes = plain not in ATEN.memory  # what only moves numbers has no formula
         if (
             "autograd" in self.refused
@@ -130,6 +130,7 @@ class Watch(TorchDispatchMode):
         raise Refused(why)
 
 
+@functools.lru_cache(maxsize=1024)  # an answer calls a few operators thousands of times
 def _names(func: Any) -> tuple[str, str, str]:
     """``aten::add_``, ``add_`` and ``add``."""
     full = schema(func).name

@@ -54,6 +54,8 @@ class Trouble:
 class MovedBytes:
     """What PyTorch's own copies and fills move, which no launch shows. loaded, stored: over all that were noted."""
 
+    OPERATORS: ClassVar = _COPY | _FILL  # by their base names; others move nothing that is counted
+
     loaded: int = 0
     stored: int = 0
 
