@@ -144,7 +144,7 @@ CASES = (
         "logits around 9000",
         "Logits around 9000 and around -9000: lse has a step of 0.001 there. Subtract the largest logit from the whole "
         "row first; then nothing of that size is left in the entropy.",
-        logits=draw.normal(6, 100).plus(torch.tensor([9e3, 9e3, 9e3, -9e3, -9e3, -9e3]).unsqueeze(1)),
+        logits=draw.normal(60, 100).put(-8.0, 0, 5).plus(torch.tensor([9e3, -9e3] * 30).unsqueeze(1)),
     ),
     case(
         "large logits",
@@ -154,10 +154,11 @@ CASES = (
     case(
         "nearly certain",
         "One class has nearly all the probability. H is the sum of small numbers: is a large one subtracted?",
-        logits=draw.normal(5, 80)
+        # of 5 rows the draw decided whether what cancels is more than is allowed; so it is around 9000 and of 3
+        logits=draw.normal(100, 80)
         .scale(0.5)
         .plus(50.0)
-        .put((58.0, 62.0, 66.0, 75.0, 90.0), range(5), [3, 79, 0, 40, 11]),
+        .put((58.0, 62.0, 66.0, 75.0, 90.0) * 20, range(100), [3, 79, 0, 40, 11] * 20),
     ),
     case("equal logits", "Equal logits: H is log 37, and the gradient 0.", logits=draw.full(4, 37, value=-2.5)),
     case("1 class", "One class: p is 1, H is 0, and so is the gradient.", logits=logits(5, 1)),
@@ -165,7 +166,7 @@ CASES = (
     case(
         "3 classes",
         "Rows of 3 in a block of 4: what does the fourth lane add to the sums?",
-        logits=logits(5, 3).put((0.5, -11.5, 1.0), 0).plus(-80.0),
+        logits=logits(400, 3).put((0.5, -11.5, 1.0), 0).plus(-80.0),
     ),
     case(
         "17 classes",
