@@ -675,3 +675,27 @@ def test_a_reference_may_compute_in_half_precision():
     report = compare(rounded, rounded, draw(5, 40), gradients=False)
     assert "rounds to float16 in line" in str(report)
     assert failing(report) == set(), str(report)
+
+
+def by_rows(x):
+    return careful(x) * (1 + 2e-7 * (len(x) > 1))
+
+
+def test_rows_are_asked_beside_the_values():
+    """A softmax scaled by the number of rows: right to the tolerance, and other bits alone than among five."""
+    report = compare(softmax, by_rows, draw(5, 40), without=FEW, neighbours=("x",))
+    assert report.correct and report.neighbours and not report.passed, str(report)
+    assert report.to_dict()["neighbours"]["found"][0]["called"] == "row 0 alone"
+    assert report.summary.endswith("a row's result depends on the rows beside it")
+    assert "row 0 alone (1 row)" in str(report) and "row 0 alone (1 row)" in report._repr_html_()
+
+
+def test_a_candidate_whose_rows_stand_alone_passes():
+    report = compare(softmax, careful, draw(5, 40), without=FEW, neighbours=[0])
+    assert report.passed and report.to_dict()["neighbours"]["passed"], str(report)
+
+
+@pytest.mark.parametrize("more", [{"isolated": True}, {"arguments": None, "like": "masked_softmax"}])
+def test_rows_are_asked_of_an_example_in_this_process(more):
+    with pytest.raises(CompareError, match="in this process"):
+        compare(softmax, careful, **{"arguments": draw(5, 40)} | more, neighbours=("x",))

@@ -218,6 +218,8 @@ def rest(report: ReportData, draw_passed: bool) -> str:
     said = [*filter(None, (*report.remarks, report.tolerance))]
     said += [phrases.left_out(names, reason) for reason, names in phrases.not_run(report).items()]
     parts += [f'<p class="quiet">{escape(remark)}</p>' for remark in said]
+    if report.neighbours is not None:
+        parts.append(f"<pre>{escape(str(report.neighbours))}</pre>")
     return f'<div class="rest">{"".join(parts)}</div>'
 
 

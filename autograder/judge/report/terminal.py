@@ -148,6 +148,9 @@ def what_else(page: "Page", report: ReportData, details: bool) -> None:
         page.line(remark, DIM)
     for reason, names in phrases.not_run(report).items():
         page.line(phrases.left_out(names, reason))
+    if report.neighbours is not None:
+        page.blank()
+        page.lines += map(visible, str(report.neighbours).splitlines())
     if report.environment and (details or not report.passed):
         page.blank()
         page.line(phrases.environment(report.environment), DIM)

@@ -3,7 +3,7 @@
 import math
 import numbers
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from ...words import Quality
 from .case_result import CaseResult
 from .causes import Cause, causes
 from .scoring import Part
+
+if TYPE_CHECKING:
+    from ..neighbours.dependence import Neighbours
 
 MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the forms of a cell's output
 
@@ -32,7 +35,8 @@ class ReportData:
     notes: sentences on what the emulator cannot show for the operations this answer used.
     tolerance: where it comes from, in a sentence, if it is an estimate.
     remarks: sentences on how a comparison without a record was made (`side_by_side`). computes: how its candidate
-    does (`side_by_side.method.Kind`).
+    does (`side_by_side.method.Kind`). neighbours: whether its rows depend on the rows beside them, None where that was
+    not asked.
     stopped: the code of what stopped the whole answer, as its case has it: ``stub`` where it is as it was handed out,
     ``refused ...`` or ``unloadable ...``; or "".
     timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
@@ -66,6 +70,7 @@ class ReportData:
     limit: str = ""
     remarks: tuple[str, ...] = ()
     computes: str = ""
+    neighbours: "Neighbours | None" = None
     machine_code: dict[str, Any] | None = None
 
     def __bool__(self) -> bool:
@@ -93,7 +98,8 @@ class ReportData:
             }
             for one in self.causes
         ]
-        data: dict[str, Any] = plain(self) | plain({"causes": causes})
+        rows = None if self.neighbours is None else self.neighbours.to_dict()
+        data: dict[str, Any] = plain(self) | plain({"causes": causes, "neighbours": rows})
         return data
 
 

@@ -18,9 +18,10 @@ from ...words import lazy_face
 
 if TYPE_CHECKING:
     from .code import Code
-    from .comparison import compare, inputs, reproduce
+    from .comparison import inputs, reproduce
     from .errors import CandidateError, CompareError
     from .table_process import reproduce_job
+    from .values_and_rows import compare
 
 __all__ = ["CandidateError", "Code", "CompareError", "compare", "inputs", "reproduce", "reproduce_job"]
 

@@ -68,14 +68,11 @@ def main(options: argparse.Namespace) -> int:
         return _many(options)
     if not options.candidate:
         raise UsageError("name a reference and a candidate, or a table of them with --table")
-    if options.neighbours and (options.isolated or not options.arguments):
-        raise UsageError("--neighbours calls the candidate on the example of --arguments, in this process")
     stdout = keep_stdout()
     from ...words import Terminal
-    from ..neighbours import neighbours
     from ..report import terminal  # after the command line was understood: it takes seconds
-    from .comparison import compare
     from .errors import CompareError
+    from .values_and_rows import compare
 
     try:
         report = compare(
@@ -87,22 +84,18 @@ def main(options: argparse.Namespace) -> int:
             without=options.without,
             gradients=False if options.forward_only else None,
             any_method=options.any_method,
+            neighbours=options.neighbours,
             isolated=options.isolated,
             **({"require": options.only} if options.only else {}),
             **({"computes": options.computes} if options.computes else {}),
         )
-        asked = options.candidate, options.arguments, options.neighbours
-        depends = neighbours(*asked, seed=options.seed) if options.neighbours else None
     except CompareError as error:
         raise UsageError(str(error)) from None
-    passed = report.passed and not depends
     if options.json:
-        more = {} if depends is None else {"passed": passed, "neighbours": depends.to_dict()}
-        print(json.dumps(report.to_dict() | more, indent=2, allow_nan=False), file=stdout, flush=True)
+        print(json.dumps(report.to_dict(), indent=2, allow_nan=False), file=stdout, flush=True)
     else:
-        text = terminal.render(report, color=Terminal.wants_color(stdout))
-        print(text + ("" if depends is None else f"\n\n{depends}"), file=stdout, flush=True)
-    return Exit.PASSED if passed else Exit.NOT_PASSED
+        print(terminal.render(report, color=Terminal.wants_color(stdout)), file=stdout, flush=True)
+    return Exit.PASSED if report.passed else Exit.NOT_PASSED
 
 
 def _many(options: argparse.Namespace) -> int:

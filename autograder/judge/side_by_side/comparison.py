@@ -1,4 +1,4 @@
-"""``compare``: the reference, its families of inputs, and the candidate, put together and judged."""
+"""The reference, its families of inputs, and the candidate, put together and judged."""
 
 import contextlib
 import time
@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from ...gpu import Finding
-from ...runner import Args, Call, Limits, Runner, Worker
-from ...words import Progress, Quality
+from ...runner import Args, Call, Limits, Runner
+from ...words import Progress
 from ..judge import UNREACHED, counts_as_right, judge
 from ..report.report import Report
 from ..results.case_result import CaseResult
@@ -23,7 +23,7 @@ from .example import Example
 from .families import Family, families
 from .isolated_candidate import ByFamily
 from .lines import JobLines, Lines
-from .method import COMPUTES, KINDS, Kind, Method, worst
+from .method import KINDS, Kind, Method, worst
 from .pair import Both, How, example_for, pair_of, reference_of
 from .reference import Reference
 from .reference_record import SEEDS, Compared, drawn, record_of
@@ -38,56 +38,6 @@ UNSHOWN = f"right in every family, but it is not shown how it computes{ANY}"
 OTHERWISE = f"right in every family, but it computes in another way than asked for ({{kind}}){ANY}"
 
 
-def compare(
-    reference: Any,
-    candidate: Any,
-    arguments: Any = None,
-    *,
-    like: str | None = None,
-    seed: int = 0,
-    without: Iterable[str] = (),
-    gradients: bool | None = None,
-    compiler: bool = True,
-    require: Iterable[str] = (Quality.CORRECT, Quality.PORTABLE),
-    any_method: bool = False,
-    computes: Iterable[str] = COMPUTES,
-    isolated: bool = False,
-    simulated: bool | None = None,
-    worker: Worker | None = None,
-    limits: Limits = LIMITS,
-) -> Report:
-    """Judges ``candidate`` by what ``reference`` returns in float64, on families of inputs made from ``arguments``.
-
-    reference, candidate: functions of the same arguments that return tensors, or write into one; modules, whose
-    parameters have the same names (the reference's values are used for both); an ``autograd.Function``; or
-    ``(forward, backward)``, where backward takes the upstream gradient of each result, then forward's arguments, and
-    returns the gradient of each floating-point one. Each may be named instead: ``"FILE.py:NAME"`` or
-    ``"package.module:NAME"``, or both as files in KernelBench's form, which have their own arguments.
-    arguments: an example: a tensor or a tuple, or a function that returns one, of nothing, of a seed, or of a seed and
-    a size; or its name. like: an exercise whose first case is the example. seed: of the random inputs.
-    without: names of families to leave out, such as ``"NaN in x"``; a name without its end (``"NaN"``) leaves out all
-    that begin with it; a dimension (``"dimension 1 of x"``) then has the example's size in all families. gradients:
-    whether they are compared; where it is None, if reference and candidate have some.
-    compiler, require: as `check` has them; ``efficient`` cannot be judged without a record.
-    computes: the kinds (`method.Method`) of which a candidate has to be: ``"kernels"``, ``"partly"``, ``"operators"``.
-    any_method: whether it may be of any kind, and so call the operators of the reference (``"no"``), as other PyTorch
-    code does that is not meant to replace them, or do what nobody could find out (``"unknown"``); its values alone
-    decide then.
-    isolated: whether the candidate, which is named or `Code`, is text that only the sandbox runs. worker, limits: the
-    process for that, by default one of its own, and what the candidate may take.
-    simulated: whether reference and candidate see a simulated GPU; where it is None, if they are named and there is
-    none.
-    The report is true where the candidate computes, and is right in every family that the reference takes. Its score is
-    the share of these families; 0 where it does not compute in a way that is asked for. Raises CompareError, and
-    CandidateError where the candidate is the reason.
-    """
-    how = How(Settings("triton", seed, compiler, require=require), isolated, simulated, worker, limits, gradients)
-    without = tuple(without)
-    lines = Lines(reference, candidate, arguments, like, without, how)
-    kinds = KINDS if any_method else kinds_of(computes)
-    return judged(reference, candidate, arguments, like, how, lines, without, kinds)
-
-
 def judged(
     reference: Any,
     candidate: Any,
@@ -98,7 +48,7 @@ def judged(
     without: Iterable[str],
     kinds: tuple[Kind, ...],
 ) -> Report:
-    """What `compare` returns. lines: those that make a call again. kinds: of method that pass."""
+    """What `compare` returns, rows aside. lines: those that make a call again. kinds: of method that pass."""
     seed = how.settings.seed
     with contextlib.ExitStack() as stack:
         progress = stack.enter_context(Progress(candidate if isinstance(candidate, str) else "the candidate"))
