@@ -540,6 +540,25 @@ def test_a_program_may_ask_a_kernel_for_its_code(events):
     assert "tt.load" in asked_kernel.warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm["ttir"]
 
 
+def test_a_kernel_inside_a_function_is_asked_for_its_code(events):
+    """With a helper and a constant of that function, and the name of another kernel in the file."""
+    factor = tl.constexpr(3)
+
+    @triton.jit
+    def scaled(x):
+        return x * factor
+
+    @triton.jit
+    def strided(x, y, N: tl.constexpr):
+        i = tl.arange(0, N)
+        tl.store(y + i, scaled(tl.load(x + i)))
+
+    x = torch.ones(16, device="cuda")
+    launched = strided[(1,)](x, torch.empty_like(x), N=16)
+    assert "arith.constant dense<3.000000e+00>" in launched.asm["ttir"]
+    assert "tt.load" in strided.warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm["ttir"]
+
+
 def test_code_that_does_not_compile_is_a_sentence(events):
     with pytest.raises(Exception, match="`refused_kernel` does not compile: .*initial type int32"):
         _ = refused_kernel.warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm

@@ -29,7 +29,10 @@ def plain_launches(launches: "Iterable[Launch]") -> tuple[KernelLaunch | str, ..
 
 
 def source_of(kernel: FunctionType) -> str:
-    """The text around a kernel: in a notebook all cells run so far, its own and its callees' last; else its file."""
-    own = Surroundings(kernel).texts()
+    """The text around a kernel: in a notebook all cells run so far, its own and its callees' last; else its file.
+    Behind them, those of the two that stand inside a function.
+    """
+    around = Surroundings(kernel)
+    own = [*around.texts(), *around.inner_texts()]
     earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and is_python(cell)]
     return KernelLaunch.joined(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))

@@ -1,9 +1,12 @@
 """What stands around a function of this process: its text, and what it uses by name."""
 
+import contextlib
 import inspect
 import linecache
 import sys
+import textwrap
 import types
+from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
@@ -19,17 +22,31 @@ class Surroundings:
 
     def texts(self) -> list[str]:
         """The files, or notebook cells, of the function and of the kernels it names, its own first."""
-        names: dict[str, None] = {}
-        queue, seen = [self._function], set()
+        names = dict.fromkeys(one.__code__.co_filename for one in self._functions())
+        return ["".join(linecache.getlines(name)) for name in names]
+
+    def inner_texts(self) -> list[str]:
+        """The functions among these that stand inside another one, each as a text that has it at the top level, in the
+        line that it has in its file.
+        """
+        found = []
+        for one in self._functions():
+            if "<locals>" in one.__qualname__:
+                with contextlib.suppress(OSError):  # there is no source
+                    found.append("\n" * (one.__code__.co_firstlineno - 1) + textwrap.dedent(inspect.getsource(one)))
+        return found
+
+    def _functions(self) -> list[FunctionType]:
+        """The function and the kernels that it and these name, of its own module."""
+        queue, seen = [self._function], dict[FunctionType, None]()
         while queue:
             current = queue.pop()
             if current in seen:
                 continue
-            seen.add(current)
-            names.setdefault(current.__code__.co_filename)
-            callees = (getattr(current.__globals__.get(name), "fn", None) for name in current.__code__.co_names)
+            seen[current] = None
+            callees = (getattr(value, "fn", None) for _, value in _named_by(current))
             queue += [c for c in callees if inspect.isfunction(c) and c.__globals__ is current.__globals__]
-        return ["".join(linecache.getlines(name)) for name in names]
+        return [*seen]
 
     def names(self) -> dict[str, dict[str, Any]]:
         """What a kernel and what it calls use by name, for `KernelLaunch`: ``modules`` of Triton's, ``helpers``, the
@@ -38,27 +55,26 @@ class Surroundings:
         modules: dict[str, str] = {}
         helpers: dict[str, tuple[str, str]] = {}
         values: dict[str, object] = {}
-        seen: set[FunctionType] = set()
-        queue = [self._function]
-        while queue:
-            current = queue.pop()
-            if current in seen:
-                continue
-            seen.add(current)
-            for name in (*current.__code__.co_names, "triton"):  # triton stands in the decorator
-                value = current.__globals__.get(name)
+        for current in self._functions():
+            for name, value in _named_by(current):
                 if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "triton":
                     modules[name] = value.__name__
                 callee = getattr(value, "fn", None)
                 if not inspect.isfunction(callee) or callee.__module__.startswith("triton."):
                     if (plain := _value(value)) is not None:
                         values[name] = plain
-                    continue
-                if callee.__globals__ is current.__globals__:
-                    queue.append(callee)
-                elif callee.__module__ in sys.modules:
+                elif callee.__globals__ is not current.__globals__ and callee.__module__ in sys.modules:
                     helpers[name] = (callee.__name__, inspect.getsource(sys.modules[callee.__module__]))
         return {"modules": modules, "helpers": helpers, "values": values}
+
+
+def _named_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The names that a function uses of its module and of the functions around it, and what they stand for."""
+    for name in (*function.__code__.co_names, "triton"):  # triton stands in the decorator
+        yield name, function.__globals__.get(name)
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # nothing is bound to it yet
+            yield name, cell.cell_contents
 
 
 def _value(value: Any) -> object:
