@@ -4,6 +4,7 @@ import argparse
 import csv
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from nbgrader.api import MissingEntry
@@ -13,7 +14,7 @@ from ..words import Exit
 from .class_findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
 from .course import NoCourse, configured
 from .nbgrader.disk import NotWritten, make_folder, put
-from .nbgrader.export import safe
+from .nbgrader.export import Grades, safe
 from .page import class_page, course_page, similar_page
 from .similar import in_class
 
@@ -23,7 +24,8 @@ FOLDER = "reports"
 def main(options: argparse.Namespace) -> int:
     """Writes the pages, prints their paths, and returns the exit status."""
     try:
-        for path in write(configured(options.course).coursedir, options.assignment):
+        app = configured(options.course)
+        for path in write(app.coursedir, options.assignment, Grades(parent=app).exclude):
             print(path)
     except NoCourse as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
@@ -34,12 +36,12 @@ def main(options: argparse.Namespace) -> int:
     return Exit.PASSED
 
 
-def write(courses: CourseDirectory, assignment: str) -> list[Path]:
-    """Writes the pages and the table, which only their owner can read, and returns their paths. Raises NoCourse,
-    NotWritten.
+def write(courses: CourseDirectory, assignment: str, without: Sequence[str] = ()) -> list[Path]:
+    """Writes the pages and the table, which only their owner can read, and returns their paths. without: accounts that
+    are in none of them. Raises NoCourse, NotWritten.
     """
     try:
-        every = rows(courses)
+        every = [row for row in rows(courses) if row["student_id"] not in without]
     except MissingEntry as error:
         raise NoCourse(str(error)) from None
     assignments = list(dict.fromkeys(row["assignment"] for row in every))

@@ -200,6 +200,16 @@ def test_reports_are_their_owners_alone_and_an_unknown_assignment_is_named(cours
     assert "no assignment tinny; there are" in capsys.readouterr().err
 
 
+def test_an_account_that_is_kept_out_of_tables_is_on_no_page(course, tmp_path):
+    own = copied(course, tmp_path)
+    (own / "teacher_config.py").write_text("c.Grades.exclude = ['ada', 'gil']\n")
+    assert cli.main(["report", "tiny", "--course", str(own)]) == 0
+    pages = {path.name: text(path.read_text()) for path in (own / "reports").glob("*.html")}
+    assert "5 learners: " in pages["tiny.html"]
+    assert "bob" in pages["course.html"]
+    assert [name for name, page in pages.items() if re.search(r"\b(ada|gil)\b", page)] == []
+
+
 @pytest.mark.parametrize(("count", "sentence"), [(1, "1 learner: 1 waits for a"), (2, "2 learners: 2 wait for a")])
 def test_one_waits_and_two_wait(count, sentence):
     learners = tuple(Learner(str(n), "", WAITS, None, None, 7.0, 0, {}) for n in range(count))

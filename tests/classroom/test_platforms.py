@@ -8,10 +8,14 @@ import nbformat
 import pytest
 from classroom import copied
 from graded_kernels.autograder import cli
+from graded_kernels.autograder.classroom.course import configured
+from graded_kernels.autograder.classroom.nbgrader.autograde import Autograde
+from graded_kernels.autograder.classroom.nbgrader.guides import WithGuides
 from graded_kernels.autograder.classroom.nbgrader.pages import REPORT
 from graded_kernels.autograder.classroom.platforms import LONGEST
 from graded_kernels.autograder.classroom.written import page as written_page
 from nbformat.v4 import new_markdown_cell, new_output
+from nbconvert.exporters import NotebookExporter
 from nbgrader.api import Gradebook
 from platform_schemas import GRADESCOPE, PRAIRIELEARN, PRAIRIELEARN_BYTES
 from tampered import TORCH, WITNESS, WORDS, find
@@ -89,9 +93,15 @@ def test_written_answers_are_a_page_for_paper(course):
 
 
 def test_a_marking_guide_stands_above_the_answers_once(course):
-    guide = new_markdown_cell("> **Marking guide**", metadata={"graded_kernels": {"guide": WORDS}})
+    source = nbformat.read(course / "source" / "tiny" / "tiny.ipynb", as_version=4)
+    question = find(source, WORDS)
+    question.source = question.source.replace("Whatever is right.", "**Marking guide**, as a chapter begins it.")
+    nbformat.write(source, course / "source" / "tiny" / "tiny.ipynb")
     notebook = nbformat.read(course / "autograded" / "ada" / "tiny" / "tiny.ipynb", as_version=4)
-    notebook.cells.insert(notebook.cells.index(find(notebook, WORDS)) + 1, guide)
+    app = configured(course)
+    run = Autograde(coursedir=app.coursedir, parent=app)
+    add = WithGuides(parent=NotebookExporter(parent=run), config=app.config)
+    notebook, _ = add.preprocess(notebook, {"nbgrader": {"assignment": "tiny", "notebook": "tiny"}})
     page = written_page("tiny", {"ada": [("tiny", notebook)], "eve": [("tiny", notebook)]})
     assert page.count("Marking guide") == 1
     assert page.index("Marking guide") < page.index("<b>ada</b>") < page.index("<b>eve</b>")

@@ -36,9 +36,10 @@ class Grades(ExportPlugin):
     where nothing waits.
     """
 
-    exclude = List(Unicode(), help="Accounts that are in no table, such as the one you try an assignment with.").tag(
-        config=True
-    )
+    exclude = List(
+        Unicode(),
+        help="Accounts that are in no table and on no page of a class, such as the one you try an assignment with.",
+    ).tag(config=True)
 
     def export(self, gradebook: Gradebook) -> None:
         """Writes the table; ends the command with status 1 where it cannot be written."""

@@ -55,7 +55,7 @@ def _is_guide(cell: NotebookNode) -> bool:
 def _cell(name: str, guide: str) -> NotebookNode:
     quoted = "\n".join(f"> {line}".rstrip() for line in guide.splitlines())
     cell: NotebookNode = nbformat.v4.new_markdown_cell(
-        f"> **Marking guide**, which learners do not see\n>\n{quoted}", id=f"{name}-guide"
+        f"> *For whoever marks. Learners do not see it.*\n>\n{quoted}", id=f"{name}-guide"
     )
     cell.metadata[RECORD] = {GUIDE: name}
     return cell
