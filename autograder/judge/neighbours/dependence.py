@@ -1,5 +1,6 @@
 """What a row's neighbours change, as data and in words."""
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -14,6 +15,7 @@ NOT_ASKED = (
     "which a GPU adds within one tl.dot or tl.sum"
 )
 SHOWN = 5  # of the calls that differ; the rest are counted
+WIDTH = 96  # characters of a line, as a notebook has room for: JupyterLab breaks a longer one within a word
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Neighbours:
             if len(self.found) > SHOWN:
                 lines.append(f"  and {len(self.found) - SHOWN} more")
         lines += [f"Not compared: {what}: {why}" for what, why in self.left_out.items()]
-        return "\n".join([*lines, f"Not asked: {NOT_ASKED}."])
+        return "\n".join(map(_wrapped, [*lines, f"Not asked: {NOT_ASKED}."]))
 
     __repr__ = __str__  # which pytest shows of a failed `assert not neighbours(...)`
 
@@ -137,6 +139,15 @@ def _ulp(one: Tensor, two: Tensor) -> float | None:
         return None
     exact = two.double()
     return float((one.double() - exact).abs() / ulp_size(exact, two.dtype))
+
+
+def _wrapped(line: str) -> str:
+    """The line in lines of at most WIDTH, indented as it is; what has no blank in it stays whole."""
+    indent = line[: len(line) - len(line.lstrip())]
+    lines = textwrap.wrap(
+        line, WIDTH, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines)
 
 
 def _rows(count: int) -> str:
