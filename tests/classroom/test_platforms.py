@@ -14,8 +14,8 @@ from graded_kernels.autograder.classroom.nbgrader.guides import WithGuides
 from graded_kernels.autograder.classroom.nbgrader.pages import REPORT
 from graded_kernels.autograder.classroom.platforms import LONGEST
 from graded_kernels.autograder.classroom.written import page as written_page
-from nbformat.v4 import new_markdown_cell, new_output
 from nbconvert.exporters import NotebookExporter
+from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader.api import Gradebook
 from platform_schemas import GRADESCOPE, PRAIRIELEARN, PRAIRIELEARN_BYTES
 from tampered import TORCH, WITNESS, WORDS, find

@@ -144,9 +144,7 @@ def _ulp(one: Tensor, two: Tensor) -> float | None:
 def _wrapped(line: str) -> str:
     """The line in lines of at most WIDTH, indented as it is; what has no blank in it stays whole."""
     indent = line[: len(line) - len(line.lstrip())]
-    lines = textwrap.wrap(
-        line, WIDTH, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
-    )
+    lines = textwrap.wrap(line, WIDTH, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False)
     return "\n".join(lines)
 
 
