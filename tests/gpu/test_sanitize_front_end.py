@@ -212,9 +212,7 @@ def test_a_launch_that_is_refused_already_is_not_asked_about():
     assert not any("form" in event for event in events)
 
 
-def test_a_kernel_that_cannot_be_read_is_not_accused():
-    """Inside a function; or with what the compiler's process, not the compiler, keeps out."""
-
+def test_a_kernel_inside_a_function_is_put_to_the_compiler():
     @triton.jit
     def inner(x, out, n):
         total = 0
@@ -222,15 +220,39 @@ def test_a_kernel_that_cannot_be_read_is_not_accused():
             total = total + tl.load(x + i)
         tl.store(out, total)
 
-    told = [
-        event for kernel in (inner, of_a_private_kind) for event in events_of(lambda kernel=kernel: launched(kernel))[1]
-    ]
-    assert [(event["skipped"]["what"], event["skipped"]["kernel"]) for event in told] == [
-        ("compiler", "inner"),
-        ("compiler", "of_a_private_kind"),
-    ]
-    assert "top level" in told[0]["skipped"]["why"]
-    assert "no such attribute" in told[1]["skipped"]["why"]
+    _, (event,) = events_of(lambda: launched(inner))
+    assert event["finding"]["line"] == inner.fn.__code__.co_firstlineno + 3
+    assert event["finding"]["source"] == "for i in range(n):"
+
+
+@triton.jit
+def times_factor(x):
+    return x * FACTOR
+
+
+def test_a_kernel_that_cannot_be_read_is_not_accused():
+    """Inside a function, with a name that means something else outside; or with what the compiler's process, not the
+    compiler, keeps out.
+    """
+    FACTOR = tl.constexpr(3)
+    renamed = times_factor
+
+    @triton.jit
+    def of_two_factors(x, out, n):
+        tl.store(out, times_factor(tl.load(x)) * FACTOR)
+
+    @triton.jit
+    def by_another_name(x, out, n):
+        tl.store(out, renamed(tl.load(x)))
+
+    kernels = (of_two_factors, by_another_name, of_a_private_kind)
+    lists = [some for kernel in kernels for some in events_of(lambda kernel=kernel: launched(kernel))]
+    assert not [event for some in lists for event in some if "finding" in event]
+    told = [event["skipped"] for some in lists for event in some if "skipped" in event]
+    assert [said["what"] for said in told] == ["compiler"] * 3
+    assert told[0]["why"] == "FACTOR stands for two things in of_two_factors and what it calls"
+    assert told[1]["why"] == "renamed, of the function around by_another_name, cannot be described"
+    assert "no such attribute" in told[2]["why"]
 
 
 @pytest.mark.parametrize(("kernel", "refused"), [(called_dtype, True), (asserting, False), (right, False)])

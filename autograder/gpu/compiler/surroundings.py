@@ -27,13 +27,16 @@ class Surroundings:
 
     def inner_texts(self) -> list[str]:
         """The functions among these that stand inside another one, each as a text that has it at the top level, in the
-        line that it has in its file.
+        line that it has in its file. Raises TypeError where a name would mean something else there.
         """
+        functions = self._functions()
+        inner = [one for one in functions if "<locals>" in one.__qualname__]
+        if inner:
+            _check_meanings(functions)
         found = []
-        for one in self._functions():
-            if "<locals>" in one.__qualname__:
-                with contextlib.suppress(OSError):  # there is no source
-                    found.append("\n" * (one.__code__.co_firstlineno - 1) + textwrap.dedent(inspect.getsource(one)))
+        for one in inner:
+            with contextlib.suppress(OSError):  # there is no source
+                found.append("\n" * (one.__code__.co_firstlineno - 1) + textwrap.dedent(inspect.getsource(one)))
         return found
 
     def _functions(self) -> list[FunctionType]:
@@ -75,6 +78,26 @@ def _named_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # nothing is bound to it yet
             yield name, cell.cell_contents
+
+
+def _check_meanings(functions: list[FunctionType]) -> None:
+    """Raises TypeError where a name stands for two things in these functions, or for something of a function around
+    one that cannot be described.
+    """
+    meant: dict[str, Any] = {one.__name__: one for one in reversed(functions)}
+    if len(meant) < len(functions):
+        raise TypeError(f"{functions[0].__name__} calls two functions of one name")
+    for one in functions:
+        for name, value in _named_by(one):
+            thing = getattr(value, "fn", value)
+            if value is not None and meant.setdefault(name, thing) is not thing:
+                raise TypeError(f"{name} stands for two things in {functions[0].__name__} and what it calls")
+            if any(thing is function for function in functions):
+                known = thing.__name__ == name
+            else:
+                known = isinstance(thing, types.ModuleType) or _value(value) is not None
+            if name in one.__code__.co_freevars and not known:
+                raise TypeError(f"{name}, of the function around {one.__name__}, cannot be described")
 
 
 def _value(value: Any) -> object:
