@@ -559,6 +559,13 @@ def test_a_kernel_inside_a_function_is_asked_for_its_code(events):
     assert "tt.load" in strided.warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm["ttir"]
 
 
+def test_a_kernel_without_source_has_no_code(events):
+    names = {}
+    exec("def made(x, y, N):\n    pass\n", names)
+    with pytest.raises(Exception, match="made was made without source text"):
+        _ = triton.jit(names["made"]).warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm
+
+
 def test_code_that_does_not_compile_is_a_sentence(events):
     with pytest.raises(Exception, match="`refused_kernel` does not compile: .*initial type int32"):
         _ = refused_kernel.warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm

@@ -130,6 +130,8 @@ class _Extractor:
         found = next((one for one in imports if one.name == name and not one.in_triton), None)
         if found:
             return f"{name} is imported from {found.module}: {ADVICE}"
+        if self.lines == [""]:
+            return f"{name} was made without source text (by `exec`), and there is nothing to compile"
         return f"{name} is not a @triton.jit function at the top level of the source"
 
     def _jit_function(self, name: str) -> ast.FunctionDef | None:
