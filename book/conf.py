@@ -34,6 +34,7 @@ html_css_files = ["book.css"]
 exclude_patterns = ["notebooks"]  # which are downloaded, not read
 html_copy_source = html_show_sourcelink = False
 html_math_renderer = "mathml"
+html_scaled_image_link = False  # `mend` makes each picture a link, and one around it would have no name
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 
 myst_enable_extensions = ["dollarmath", "amsmath"]
