@@ -241,7 +241,7 @@ def cases(turned: str, values: Callable[..., Values]) -> tuple[Case, ...]:
         ask(
             "heads before tokens in memory",
             "(B, M, H, D) in memory, seen as (B, H, M, D): what a projection gives. The strides of heads and tokens "
-            "are not in the usual order.",
+            "are not in the usual order, and `torch.empty_like` copies them: store the result with its own.",
             (2, 3, 7, 16),
             draw.same.view(heads_before_tokens),
         ),

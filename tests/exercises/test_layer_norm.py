@@ -110,7 +110,7 @@ def test_honest_answers_pass_all_but_the_distinction(function):
 def test_the_answer_itself_is_refused(exercise, function, name):
     report = check(exercise, function, backend="torch")
     assert report.score == 0.0
-    assert f"You called {name}, which is the answer itself" in report.summary
+    assert f"You called {name}, which is the answer itself or a part of it. Write it out." in report.summary
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ class Watch(TorchDispatchMode):
             return func(*args, **kwargs)
         full, name, plain = _names(func)
         if plain in self.refused or name in self.refused:
-            self._refuse(f"You called {name}, which is the answer itself. Write it out.")
+            self._refuse(f"You called {name}, which is the answer itself or a part of it. Write it out.")
         if self.backend == "torch":
             self._check_torch(full, plain, args)
         elif name in FINISHING and isinstance(args[0], torch.Tensor) and args[0].numel() == 1 and self._is_sum(args[0]):
@@ -166,7 +166,7 @@ class WatchFunctions(TorchFunctionMode):
         if name in AUTOGRAD and "autograd" in self.refused:
             self._refuse(f"You called autograd ({name}). Here the derivative is the exercise: write its formula.")
         if name in self.refused:
-            self._refuse(f"You called {name}, which is the answer itself. Write it out.")
+            self._refuse(f"You called {name}, which is the answer itself or a part of it. Write it out.")
         if self.counted and name in HANDED_OVER:
             self._refuse(f"You called {name}: this exercise counts memory, and not memory that is not a tensor's.")
         return func(*args, **(kwargs or {}))

@@ -118,7 +118,7 @@ class BlockedOperators:
             warnings.simplefilter("ignore")
             for name in refused:
                 for form in (name, f"{name}_"):
-                    _refuse_every_kernel(own, form, f"{name} is the answer itself. Write it out.")
+                    _refuse_every_kernel(own, form, f"{name} is the answer itself or a part of it. Write it out.")
         for overrides in (self.unlisted, self.gradients, self.autograd, own):
             overrides.keep()
         if not witness:  # what an import registers from now on would be open
