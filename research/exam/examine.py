@@ -27,7 +27,9 @@ ENDED = {-signal.SIGKILL: "it took too much time", -signal.SIGXCPU: "it took too
 
 
 def examined(checker: str, row: Row, seconds: int = SECONDS, gigabytes: int = GIGABYTES) -> Said:
-    """What a checker says of a row, however its process ends."""
+    """What a checker says of a row, however its process ends; one that it refuses by its way gets none."""
+    if why := _refused(checker, row):
+        return Said(row.name, cannot=why)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer")
@@ -85,6 +87,18 @@ def _adapter(checker: str) -> ModuleType:
     return importlib.import_module(f".checkers.{checker}", __package__)
 
 
+def _refused(checker: str, row: Row) -> str:
+    """Why the adapter has nothing to say of a row, as it knows without loading the program; "" where it may have."""
+    try:
+        return getattr(_adapter(checker), "refuses", lambda row: "")(row)
+    except Exception as error:
+        return _raises(error)
+
+
+def _raises(error: Exception) -> str:
+    return f"the adapter raises {type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
 def _said(checker: str, row: Row) -> dict:
     """The fields of `Said` that the adapter decides."""
     try:
@@ -92,5 +106,5 @@ def _said(checker: str, row: Row) -> dict:
     except Cannot as error:
         return {"cannot": str(error)}
     except Exception as error:
-        return {"cannot": f"the adapter raises {type(error).__name__}: {' '.join(str(error).split())[:200]}"}
+        return {"cannot": _raises(error)}
     return {name: value for name, value in asdict(said).items() if name != "row"}

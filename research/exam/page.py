@@ -48,15 +48,18 @@ Found of the wrong ones, in brackets accused of the right ones; '-' where the ch
   differ) is named and left out, and the rest runs.
 - **A checker**: a module of `checkers/` of at most 60 lines with `check(row)`, which returns a `Said`, or raises
   `Cannot` with a sentence. It is called in a process of its own, which is forked from one with PyTorch and Triton and
-  has limits; `subject(row)` loads the program, after whatever has to be patched before. `CRASH_IS_FOUND = True` says
-  that a program which dies by a signal was found to be wrong. An adapter that raises is named as such, row by row. Its
-  title, and the kinds that its authors say it sees, stand in `counts.py`.
+  has limits; `subject(row)` loads the program, after whatever has to be patched before. Where a row's fields tell that
+  the checker cannot take it, `refuses(row)` returns why, and no process is started. `CRASH_IS_FOUND = True` says that a
+  program which dies by a signal was found to be wrong. An adapter that raises is named as such, row by row. Its title,
+  and the kinds that its authors say it sees, stand in `counts.py`.
 - **Others' files**: `--checkouts FOLDER`, with a checkout of each repository in `FOLDER/owner+name`, at the commit that
   the row names.
 - **Halves**: `half.py` puts each row into the public or the hidden half by its name; `labels.txt` has the hidden
   half's labels as salted hashes. The salt is not in the repository. Who publishes it lets anybody verify that no label
-  was changed after a checker's result: `python -m research.exam.half SALT`. The labels of the project's own rows can be
-  read in this repository; the halves are for tuning on one and reporting the other, and hide nothing from who looks.
+  was changed after a checker's result: `python -m research.exam.half` asks for it, or takes it from `EXAM_SALT`. After
+  new rows `python -m research.exam.half --add` verifies the old labels, and publishes those of the new ones. The labels
+  of the project's own rows can be read in this repository; the halves are for tuning on one and reporting the other,
+  and hide nothing from who looks.
 
 ## Fix commits
 

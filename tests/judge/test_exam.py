@@ -113,7 +113,16 @@ def test_an_adapter_says_found_or_not_or_cannot(checker, name, wanted):
     said = examine.examined(checker, ROWS[name])
     assert (None if said.cannot else (said.found, said.kind)) == wanted, said
     assert said.row == name
-    assert said.seconds > 0
+    assert said.seconds > 0 or said.cannot
+
+
+def test_a_row_that_an_adapter_refuses_starts_no_process(adapter, monkeypatch):
+    refuses = {"own/fine": "", "own/refused": "not its way"}
+    adapter(lambda row: Said(row.name, True, "memory"), refuses=lambda row: refuses[row.name])
+    assert examine.examined("mine", broken("fine")).found
+    monkeypatch.setattr(examine.os, "fork", None)
+    assert examine.examined("mine", broken("refused")).cannot == "not its way"
+    assert "the adapter raises KeyError: 'own/other'" in examine.examined("mine", broken("other")).cannot
 
 
 def test_an_adapter_has_at_most_sixty_lines():
@@ -285,5 +294,26 @@ def test_a_twin_is_in_the_half_of_its_row_and_a_changed_label_is_told():
     changed = pairs | {name: dataclasses.replace(pairs[name], wrong=not pairs[name].wrong)}
     assert half.changed(changed, "salt", published) == [name]
     assert len(half.changed(pairs, "pepper", published)) == len(half.labels(pairs, "salt"))
+    assert half.changed(pairs, "salt", published + "own/gone 0\n") == ["own/gone"]
     named = [line.split()[0] for line in half.LABELS.read_text(encoding="utf-8").splitlines()]
     assert all(name in ROWS and half.hidden(ROWS[name]) for name in named)
+
+
+def test_labels_of_new_rows_are_added_and_old_ones_stay(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "labels.txt"
+    monkeypatch.setenv("EXAM_SALT", "salt")
+    assert half.main(["--add"], file) == 0
+    whole = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    old = "".join(whole[:-2])
+    file.write_text(old, encoding="utf-8")
+    assert half.main([], file) == 1
+    assert "2 of new rows are missing: --add" in capsys.readouterr().out
+    assert file.read_text(encoding="utf-8") == old
+    assert half.main(["--add"], file) == 0
+    assert file.read_text(encoding="utf-8").splitlines(keepends=True) == whole
+    assert half.main([], file) == 0
+    monkeypatch.setenv("EXAM_SALT", "pepper")
+    file.write_text(old, encoding="utf-8")
+    assert half.main(["--add"], file) == 1
+    assert "nothing is written" in capsys.readouterr().out
+    assert file.read_text(encoding="utf-8") == old

@@ -10,6 +10,10 @@ from ..said import Said
 from ..subject import Cannot, subject
 
 
+def refuses(row: Row) -> str:
+    return "no reference and example of its own" if row.how not in ("file", "arrays") else ""
+
+
 def check(row: Row) -> Said:
     one = subject(row)
     if not one.reference:

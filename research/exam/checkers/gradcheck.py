@@ -10,6 +10,10 @@ from ..said import Said
 from ..subject import Cannot, subject
 
 
+def refuses(row: Row) -> str:
+    return "no gradient of a function that stands by itself" if row.how != "exercise" else ""
+
+
 def check(row: Row) -> Said:
     one = subject(row)
     record = one.exercise

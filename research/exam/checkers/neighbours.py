@@ -8,10 +8,12 @@ from ..said import Said
 from ..subject import Cannot, subject
 
 
+def refuses(row: Row) -> str:
+    return "no function of a batch" if row.how not in ("rows", "batch") else ""
+
+
 def check(row: Row) -> Said:
     one = subject(row)
-    if not one.batch:
-        raise Cannot("no function of a batch")
     try:
         told = judge(one.function, one.example(0), batch=one.batch, simulated=one.shim or None)
     except CompareError as error:

@@ -22,6 +22,10 @@ KINDS = {
 }
 
 
+def refuses(row: Row) -> str:
+    return "launches no Triton kernel" if row.backend == "torch" else ""
+
+
 def check(row: Row) -> Said:
     events: list[dict] = []
     raised = ""
