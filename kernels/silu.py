@@ -115,7 +115,8 @@ def silu_backward(dy, x):
 
 # %% silu
 def silu_in_float64(x):
-    return torch.nn.functional.silu(x.clamp_(min=-1500), inplace=True)  # e^-1500 is 0: -inf would meet it as inf * 0
+    x.clamp_(min=-1500)  # e^-1500 is 0: -inf would meet it as inf * 0
+    return x.sigmoid().mul_(x)
 
 
 def silu_derivative_in_float64(dy, x):
