@@ -55,7 +55,7 @@ def main():
     # Older builds left metadata here, which hides the entry points of newer ones from `python -m`, run in this folder.
     shutil.rmtree(ROOT / "graded_kernels.egg-info", ignore_errors=True)
     editable = [*pip, "--quiet", "--no-deps", "--editable", str(ROOT)]
-    run(editable, "pip could not install this package (its message is above).", fix)
+    quietly(editable, "pip could not install this package (its message is above).", fix)
     first_cell = [str(python), "-m", "graded_kernels.course.first_cell"]
     run(first_cell, "the kernels of .venv could not be configured (the reason is above).", "Is the disk full?")
     link_package(VENV)
@@ -97,6 +97,14 @@ def told(output: Iterable[str]) -> Iterator[str]:
 
 def run(command: list[str], problem: str, fix: str):
     if subprocess.run(command).returncode:
+        stop(problem, fix)
+
+
+def quietly(command: list[str], problem: str, fix: str):
+    """Runs what is worth a line only where it fails: pip passes on setuptools' pages about folders of data."""
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if ran.returncode:
+        print(ran.stdout, flush=True)
         stop(problem, fix)
 
 
