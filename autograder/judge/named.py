@@ -1,6 +1,7 @@
 """What a shell names: ``package.module:function`` or ``FILE.py:function``, imported into this process."""
 
 import importlib
+import importlib.util
 import os
 import re
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ..words import UsageError
@@ -41,7 +43,7 @@ def named(text: str, root: Path | None = None) -> Any:
 
 
 def _imported(place: str, root: Path | None) -> Any:
-    folder, name = str(root.resolve()) if root else os.getcwd(), place
+    folder, name, path = str(root.resolve()) if root else os.getcwd(), place, None
     if place.endswith(".py"):
         path = Path(place).resolve()
         if not path.is_file():
@@ -54,7 +56,7 @@ def _imported(place: str, root: Path | None) -> Any:
         sys.path.insert(0, folder)
     cure = "" if root else "; --root names the folder where imports of your own package begin"
     try:
-        return importlib.import_module(name)
+        module = _of_file(name, path) if path else importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and f"{name}.".startswith(f"{error.name}."):
             raise UsageError(
@@ -64,3 +66,41 @@ def _imported(place: str, root: Path | None) -> Any:
     except Exception as error:
         hint = cure if isinstance(error, ImportError) else ""
         raise UsageError(f"importing {place} stopped with {type(error).__name__}: {error}{hint}") from None
+    if path:
+        _refuse_another_folders(module, place, Path(folder))
+    return module
+
+
+def _of_file(name: str, path: Path) -> ModuleType:
+    """The module of that very file. Two folders may have files of one name, and a file the name of one of Python's
+    modules: the second is known by its whole path.
+    """
+    spec = getattr(sys.modules[name], "__spec__", None) if name in sys.modules else importlib.util.find_spec(name)
+    if spec is None or not spec.has_location or Path(spec.origin or "").resolve() != path:
+        if str(path) in sys.modules:
+            return sys.modules[str(path)]
+        spec = importlib.util.spec_from_file_location(str(path), path)
+        assert spec and spec.loader  # the name ends in .py
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[spec.name]  # as an import that stops does
+            raise
+        return module
+    return importlib.import_module(name)
+
+
+def _refuse_another_folders(module: ModuleType, place: str, folder: Path) -> None:
+    """A process holds one module of a name: what two versions of a package import is that of the first. Raises
+    UsageError.
+    """
+    for value in vars(module).values():
+        of = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        known = sys.modules.get(of) if isinstance(of, str) else None
+        file, own = getattr(known, "__file__", None), folder.joinpath(*str(of).split(".")).with_suffix(".py")
+        if file and own.is_file() and not own.samefile(file):
+            raise UsageError(
+                f"{place} imports {of}, which is {own}, but {file} was imported under that name before: rename one of"
+                " the two"
+            )
