@@ -377,18 +377,31 @@ from pytest import raises
 def seven(y):
     tl.store(y + tl.arange(0, 7), 1.0)
 
+@triton.jit
+def runs_here(y):
+    total = 0
+    for i in range(8):
+        total = total + tl.load(y + i)
+    tl.store(y, total)
+
 @mark.parametrize("error", [triton.TritonError, triton.CompilationError])
-def test_refused(error):
+@mark.parametrize("kernel", [seven, runs_here])
+def test_refused(kernel, error):
     with raises(error):
-        seven[(1,)](torch.zeros(8, device="cuda"))
+        kernel[(1,)](torch.zeros(8, device="cuda"))
+
+@mark.parametrize("kernel", [seven, runs_here])
+def test_warm_up(kernel):
+    with raises(triton.CompilationError):
+        kernel.warmup(torch.float32, grid=(1,))
 
 def test_refused_and_more():
-    test_refused(triton.CompilationError)
+    test_refused(seven, triton.CompilationError)
     test_conflict()
 """
     result = run(CONFLICT + tests, "--sanitize-kernels")
-    result.assert_outcomes(passed=2, failed=2)
-    result.stdout.fnmatch_lines(["*bytes moved: 2 store-conflict, 3 refused, which the test expects"])
+    result.assert_outcomes(passed=6, failed=2)
+    result.stdout.fnmatch_lines(["*bytes moved: 2 store-conflict, 7 refused, which the test expects"])
 
 
 def test_hints_are_told_where_a_test_fails_by_itself(run):

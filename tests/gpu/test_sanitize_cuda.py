@@ -420,6 +420,28 @@ def test_a_kernel_is_a_jit_function(events):
     assert len({double.cache_key, double_tuned.fn.cache_key, calls_another.cache_key}) == 3
 
 
+def undecorated(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, tl.load(x + i) * 2)
+
+
+def test_a_kernel_made_by_its_class_runs_and_compiles(events):
+    kernel = triton.JITFunction(undecorated, do_not_specialize=["x"])
+    x, y = torch.randn(16, device="cuda"), torch.zeros(16, device="cuda")
+    kernel[(1,)](x, y, N=16)
+    assert y.equal(2 * x)
+    assert [parameter.do_not_specialize for parameter in kernel.params] == [True, False, False]
+    assert "tt.load" in kernel.warmup(x, y, N=16, grid=(1,)).asm["ttir"]
+
+
+def test_a_class_of_ones_own_for_kernels_is_named(events):
+    class Kernel(triton.JITFunction):
+        pass
+
+    with pytest.raises(EmulatorError, match="made by a class of its own, .*Kernel, compiled for a GPU"):
+        Kernel(undecorated)[(1,)](1, 2, N=16)
+
+
 def test_a_launch_returns_a_kernel_that_can_be_launched(events):
     x, y = torch.randn(64, device="cuda"), torch.zeros(64, device="cuda")
     kernel = double[(4,)](x, y, 64, 16)

@@ -136,8 +136,16 @@ def events_of(program, shim=False):
             program()
         except EmulatorError:
             pass
-    asked = FrontEnd(compile_jobs).events([event["form"] for event in events if "form" in event])
-    return events, [*asked]
+    return events, answers(FrontEnd(compile_jobs), forms_in(events))
+
+
+def forms_in(events):
+    return [event["form"] for event in events if "form" in event]
+
+
+def answers(compiler, forms):
+    """What the compiler has to say of these forms."""
+    return [event for form in forms if (event := compiler.event(form))]
 
 
 def launched(kernel, n=8):
@@ -146,10 +154,9 @@ def launched(kernel, n=8):
 
 @pytest.fixture(scope="module")
 def refused():
-    """Findings of the compiler by kernel, all kernels asked about at one time."""
+    """Findings of the compiler by kernel."""
     events = [event for kernel in [*WRONG, right] for event in events_of(lambda kernel=kernel: launched(kernel))[0]]
-    asked = FrontEnd(compile_jobs).events([event["form"] for event in events if "form" in event])
-    found = [event["finding"] for event in asked]
+    found = [event["finding"] for event in answers(FrontEnd(compile_jobs), forms_in(events))]
     assert len(found) == len({one["kernel"] for one in found})
     return {one["kernel"]: one for one in found}
 
@@ -192,14 +199,13 @@ def test_a_form_is_asked_about_once(monkeypatch):
     assert asked == []
     compiler, said, rows = FrontEnd(compile_jobs), [], front_end.front_end
     monkeypatch.setattr(front_end, "front_end", lambda *asked: said.append(len(asked[0])) or rows(*asked))
-    forms = [event["form"] for event in events if "form" in event]
-    assert [*compiler.events(forms[:1])] == [*compiler.events(forms)] == []
+    assert answers(compiler, forms_in(events)[:1]) == answers(compiler, forms_in(events)) == []
     assert said == [1, 1]
 
 
 def test_the_form_that_fails_is_told():
     def program():
-        for first in (torch.ones(16), torch.ones(16, dtype=torch.int32)):
+        for first in (torch.ones(16, dtype=torch.int32), torch.ones(16)):
             begins_as_an_integer[(1,)](first, torch.zeros(16), 8)
 
     _, (event,) = events_of(program)
@@ -210,6 +216,36 @@ def test_a_launch_that_is_refused_already_is_not_asked_about():
     events, _ = events_of(lambda: launched(called_dtype))
     assert [event["finding"]["kind"] for event in events if "finding" in event] == ["kernel-error"]
     assert not any("form" in event for event in events)
+
+
+def asked_of_compiler(events, **settings):
+    """Watches a program, whose launches raise what the compiler refuses."""
+    compiler = FrontEnd(compile_jobs)
+    return watched(events.append, ask=lambda form: compiler.event(form).get("finding"), **settings)
+
+
+def test_a_launch_raises_what_the_compiler_refuses_each_time():
+    with asked_of_compiler(events := [], shim=False):
+        for _ in range(2):
+            with pytest.raises(triton.CompilationError, match="`total = 0`|Loop-carried variable total"):
+                launched(begins_as_an_integer)
+        launched(right)
+    assert [event["finding"]["kernel"] for event in events if "finding" in event] == ["begins_as_an_integer"]
+    assert len([event for event in events if "again" in event]) == 1
+
+
+def test_a_program_goes_on_behind_a_refusal_that_is_known():
+    with asked_of_compiler(events := [], shim=False, known=lambda finding: True):
+        launched(begins_as_an_integer)
+    assert [event["finding"]["kind"] for event in events if "finding" in event] == ["unsupported"]
+
+
+def test_a_warm_up_raises_what_the_compiler_refuses():
+    with asked_of_compiler(events := []):
+        right.warmup(torch.float32, torch.float32, 8, grid=(1,))
+        with pytest.raises(triton.CompilationError, match="^`begins_as_an_integer` does not compile"):
+            begins_as_an_integer.warmup(torch.float32, torch.float32, 8, grid=(1,))
+    assert [event["finding"]["source"] for event in events if "finding" in event] == ["for i in range(n):  # refused"]
 
 
 def test_a_kernel_inside_a_function_is_put_to_the_compiler():

@@ -114,10 +114,11 @@ def compile_report(
     }
 
 
-def front_end(launches: Sequence[KernelLaunch], run_jobs: RunJobs) -> list[Json]:
+def front_end(launches: Sequence[KernelLaunch], run_jobs: RunJobs, known: Sequence[KernelLaunch] = ()) -> list[Json]:
     """What Triton's front end says of these launches, for the first of the default targets: a row for each, as in
     `compile_report`. Its status is "fail" where the compiler itself refuses the launch, and "not-run" wherever
-    something else was in the way. ``only_in``: how the launch differs from those that compile.
+    something else was in the way. ``only_in``: how the launch differs from those that compile, of these and of the
+    ``known`` ones.
     """
     version = _triton_version()
     if version is None:
@@ -126,7 +127,7 @@ def front_end(launches: Sequence[KernelLaunch], run_jobs: RunJobs) -> list[Json]
     with contextlib.suppress(CannotCompile):
         for first in range(0, len(jobs), _AT_ONCE):
             _compile(jobs[first : first + _AT_ONCE], run_jobs)
-    right = [job.launch for job in jobs if job.status == "pass"]
+    right = [*known, *(job.launch for job in jobs if job.status == "pass")]
     rows = [_row(job) | {"status": _of_the_compiler(job)} for job in jobs]
     return [row | {"only_in": _launched(job.launch, right)} for job, row in zip(jobs, rows, strict=True)]
 

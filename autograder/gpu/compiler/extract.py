@@ -118,7 +118,7 @@ class _Extractor:
             name = queue.pop()
             if name in self.functions:
                 continue
-            node = self._jit_function(name)
+            node = self._jit_function(name) or (self._launched(name) if name in roots else None)
             if node is None:
                 raise Refused("not-run", self._missing(name))
             self.functions[name] = self._function(node)
@@ -133,6 +133,11 @@ class _Extractor:
         if self.lines == [""]:
             return f"{name} was made without source text (by `exec`), and there is nothing to compile"
         return f"{name} is not a @triton.jit function at the top level of the source"
+
+    def _launched(self, name: str) -> ast.FunctionDef | None:
+        """A function without a decorator that was launched: a kernel made by `triton.jit(...)` of it elsewhere."""
+        node = self.names.get(name, [None])[0]
+        return node if isinstance(node, ast.FunctionDef) and not node.decorator_list else None
 
     def _jit_function(self, name: str) -> ast.FunctionDef | None:
         if name not in self._found:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from triton.backends.compiler import GPUTarget
 
-from ..compiler import launch_of
+from ..compiler import KernelLaunch, launch_of
 from ..compiler.launches import source_of
 from ..devices import Properties
 from .placement import GPU
@@ -108,10 +108,14 @@ class Compiled:
     @functools.cached_property
     def asm(self) -> Any:
         """The code of each stage."""
+        return self._code(self.described())
+
+    def described(self) -> KernelLaunch:
+        """The launch as the compiler takes it. Raises OSError, TypeError and ValueError where it has no description."""
         kernel = self._kernel
         given = [_tensor_like(one) for one in self._args]
         options = {name: _tensor_like(one) for name, one in self._options.items()}
-        return self._code(launch_of(kernel, tuple(given), options, source_of(kernel.fn)))
+        return launch_of(kernel, tuple(given), options, source_of(kernel.fn))
 
     def _init_handles(self) -> None:
         pass

@@ -1,5 +1,8 @@
-"""Interpreted kernels pass for compiled ones: libraries look for a `triton.JITFunction`, and read its attributes."""
+"""Interpreted kernels pass for compiled ones: libraries look for a `triton.JITFunction`, make them by it, and read its
+attributes.
+"""
 
+import inspect
 from typing import Any
 
 import triton
@@ -7,6 +10,7 @@ import triton.compiler.code_generator  # noqa: F401  and Gluon, made of JITFunct
 from triton.runtime import autotuner, jit
 from triton.runtime.interpreter import InterpretedFunction
 
+_JITFunction = jit.JITFunction  # as it is outside of the simulation
 _READ_THOUGH_HIDDEN = ("__globals__", "__qualname__", "_fn_name")
 
 
@@ -27,7 +31,15 @@ def _also_interpreted(kind: type) -> type:
         def __instancecheck__(cls, one: object) -> bool:
             return isinstance(one, (kind, InterpretedFunction))
 
-    return Meta(kind.__name__, (kind,), {"__module__": kind.__module__})
+        def __call__(cls, *args: Any, **named: Any) -> Any:
+            """What `triton.jit` makes; of a subclass, which compiles, its own object."""
+            if cls is not function:
+                return super().__call__(*args, **named)
+            given = inspect.signature(kind).bind(*args, **named).arguments
+            return InterpretedFunction(given.pop("fn"), **given)
+
+    function = Meta(kind.__name__, (kind,), {"__module__": kind.__module__})
+    return function
 
 
 def _of_twin(function: InterpretedFunction, name: str) -> Any:
@@ -36,7 +48,7 @@ def _of_twin(function: InterpretedFunction, name: str) -> Any:
         raise AttributeError(name)
     if "_twin" not in vars(function):
         try:
-            function._twin = jit.JITFunction(function.fn, **function.kwargs)
+            function._twin = _JITFunction(function.fn, **function.kwargs)
         except ValueError as error:  # there is no source
             raise AttributeError(f"{name}: {error}") from None
     return getattr(function._twin, name)

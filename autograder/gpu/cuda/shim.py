@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -57,13 +58,20 @@ class Simulated:
 
 
 CodeOf = Callable[[KernelLaunch, int], Code]
+WarmedUp = Callable[[types.FunctionType, Callable[[], KernelLaunch]], None]
 _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
 
 
 @contextlib.contextmanager
-def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT, code: CodeOf = code_of) -> Iterator[Simulated]:
+def shimmed(
+    refuse: Callable[[str], NoReturn],
+    device: str = DEFAULT,
+    code: CodeOf = code_of,
+    warmed_up: WarmedUp = lambda kernel, describe: None,
+) -> Iterator[Simulated]:
     """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
-    device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it.
+    device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it. warmed_up:
+    called with a kernel that a program compiles without a launch, and with what describes it; may raise.
     """
     calls, gpu = DeviceCalls(), DEVICES[device]
     gpu = replace(gpu, total_memory=min(gpu.total_memory, memory_size.total()))  # suites leave out what does not fit
@@ -74,7 +82,7 @@ def shimmed(refuse: Callable[[str], NoReturn], device: str = DEFAULT, code: Code
         for owner, name, value in [
             *_torch(calls, gpu, refuse),
             (torch, "compile", compiler),
-            *_triton(gpu, refuse, code),
+            *_triton(gpu, refuse, code, warmed_up),
         ]:
             stack.enter_context(_replaced(owner, name, value))
         stack.enter_context(matmul.simulated())
@@ -214,7 +222,9 @@ def _autocast() -> list[_Replacement]:
     ]
 
 
-def _triton(gpu: Properties, refuse: Callable[[str], NoReturn], code: CodeOf) -> list[_Replacement]:
+def _triton(
+    gpu: Properties, refuse: Callable[[str], NoReturn], code: CodeOf, warmed_up: WarmedUp
+) -> list[_Replacement]:
     run = InterpretedFunction.run
 
     def asm(launch: KernelLaunch) -> Code:
@@ -225,7 +235,9 @@ def _triton(gpu: Properties, refuse: Callable[[str], NoReturn], code: CodeOf) ->
 
     def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
         handle = Compiled(kernel, args, options, asm)
-        if not warmup:
+        if warmup:
+            warmed_up(kernel.fn, handle.described)
+        else:
             if graphs.capturing() and callable(grid):  # a replay has the grid of its capture
                 grid = grid(handle.given)
             launch = functools.partial(run, kernel, *args, grid=grid, warmup=False, **options)
@@ -234,7 +246,8 @@ def _triton(gpu: Properties, refuse: Callable[[str], NoReturn], code: CodeOf) ->
         return handle
 
     def compiled(kernel: Any, *args: object, **options: object) -> NoReturn:
-        refuse(f"`{kernel.fn.__name__}` is compiled for a GPU, not interpreted (a Gluon kernel is): leave it to a GPU.")
+        what = "in Gluon" if kernel.is_gluon() else f"made by a class of its own, {type(kernel).__qualname__}"
+        refuse(f"`{kernel.fn.__name__}` is {what}, compiled for a GPU and not interpreted: leave it to a GPU.")
 
     return [
         (triton.runtime.driver, "_active", Driver(gpu)),

@@ -18,6 +18,7 @@ from .findings import EmulatorError, Finding, Place
 from .footprint import BLOCK, Footprint
 from .launch import Launch
 from .observer import Call, Ended, Observer
+from .refused import Refused
 
 _MOST = 10_000  # launches that are kept; a program may have millions
 
@@ -53,10 +54,12 @@ class Observed(Emulator):
             raise
         finally:
             access, self._ended = self._ended, None
-            if access is not None:
-                self.observer.launch_ended(self._told(call, access, error))
-            if news := self.reached.news():
-                self.observer.reached(news)
+            try:
+                if access is not None:
+                    self.observer.launch_ended(self._told(call, access, error))
+            finally:
+                if news := self.reached.news():
+                    self.observer.reached(news)
 
     def _told(self, call: Call, access: Access, error: BaseException | None) -> Ended:
         return Ended(
@@ -102,6 +105,10 @@ class Observed(Emulator):
         """Drops what is known of a storage that is gone: another one will get its memory."""
         super().forget(address)
         self.observer.forgotten(address)
+
+    def refusal(self, finding: Finding) -> EmulatorError:
+        """The error of a launch that Triton's compiler refuses, which is one of Triton's, too."""
+        return Refused(finding)
 
     def record(self, error: EmulatorError) -> None:
         """Adds the finding of an error to `findings`."""

@@ -93,6 +93,9 @@ class Machine(Protocol):
     def launches(self) -> tuple[Launch, ...]:
         """The launches so far, in order."""
 
+    def refusal(self, finding: Finding) -> EmulatorError:
+        """The error of a launch that Triton's compiler refuses, which is one of Triton's, too."""
+
     def record(self, error: EmulatorError) -> None:
         """Adds the finding of an error to what was found."""
 
@@ -127,7 +130,9 @@ class Observer:
         return []
 
     def launch_ended(self, ended: Ended) -> None:
-        """A launch has ended, and may be run again. What it keeps of ``ended`` may be large."""
+        """A launch has ended, and may be run again. What it keeps of ``ended`` may be large; what it raises, a launch
+        that ran to its end raises.
+        """
 
     def found(self, finding: Finding) -> None:
         """Something was found or is suspicious, for the first time or once more."""

@@ -150,32 +150,43 @@ def sanitize(
     """
     if not module and not Path(program).is_file():
         return run_report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
-    listener, (read, write) = Listener(), os.pipe()
-    settings = {"events": write, "program": program, "module": module, "arguments": arguments, "shim": shim}
-    settings |= {"device": device, "since": since}
+    listener, front_end = Listener(), FrontEnd(compiler)
+    (read, write), (heard, answers) = os.pipe(), os.pipe()
+    settings = {"events": write, "answers": heard, "program": program, "module": module, "arguments": arguments}
+    settings |= {"shim": shim, "device": device, "since": since}
     settings |= {"baseline": str(baseline.file.absolute()), "update": baseline.update} if baseline else {"baseline": ""}
     environment = os.environ | {"TRITON_INTERPRET": "1", "TORCHDYNAMO_DISABLE": "1"}
     with subprocess.Popen(
         [sys.executable, "-P", "-m", _MODULE, json.dumps(settings)],
-        pass_fds=[write],
+        pass_fds=[write, heard],
         env=environment,
         stdout=sys.stderr if as_json else None,
     ) as process:
         os.close(write)
+        os.close(heard)
         with interruptible(process, listener):
-            _listen(read, listener)
+            _listen(read, answers, listener, front_end)
             code = process.wait()
-    run = _run(run_report.Run(program, since=since), listener, code, FrontEnd(compiler))
+    run = _run(run_report.Run(program, since=since), listener, code, front_end)
     if machine_code:
-        run.machine_code = FrontEnd(compiler).machine_code(listener.forms)
+        run.machine_code = front_end.machine_code(listener.forms)
     return run
 
 
-def _listen(read: int, listener: Listener) -> None:
+def _listen(read: int, answers: int, listener: Listener, front_end: FrontEnd) -> None:
+    """Takes in what the program's process reports, and answers what it asks of the compiler."""
     shown = Progress(listener)
-    with open(read, "rb") as lines, shown:
+    with open(read, "rb") as lines, open(answers, "wb", buffering=0) as told, shown:
         for line in lines:
-            listener.handle(json.loads(line))
+            event = json.loads(line)
+            listener.handle(event)
+            if "form" in event:
+                said = front_end.event(event["form"])
+                finding = said.pop("finding", None)
+                listener.handle(said)
+                if event["asks"]:
+                    with contextlib.suppress(BrokenPipeError):  # the program has ended
+                        told.write(json.dumps(finding).encode() + b"\n")
             shown.update()
 
 
@@ -214,8 +225,6 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
 
 def _run(run: run_report.Run, listener: Listener, code: int, compiler: FrontEnd) -> run_report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
-    for event in compiler.events(listener.forms):
-        listener.handle(event)
     totals = listener.totals
     run.shim, run.asked = listener.shim, listener.asked
     run.launches, run.kernels = totals.kernels.total(), dict(totals.kernels)

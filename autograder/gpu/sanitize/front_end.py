@@ -1,6 +1,5 @@
 """What Triton's compiler says of launches: of those that the emulator ran, and of those at which it failed."""
 
-from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from ..compiler import CannotCompile, KernelLaunch
@@ -21,18 +20,18 @@ class FrontEnd:
     def __init__(self, compiler: RunJobs | None):
         self._compiler = compiler
         self._rows: dict[str, dict[str, Any]] = {}  # by the key of a launch
+        self._right: list[KernelLaunch] = []  # that it takes
 
-    def events(self, forms: list[Form]) -> Iterator[dict[str, Any]]:
-        """Yields a finding for each line at which the compiler refuses one of the ``forms``, which the emulator ran;
-        and what could not be asked, both as events of a `Sanitizer`.
+    def event(self, form: Form) -> dict[str, Any]:
+        """What the compiler says of a form, as an event of a `Sanitizer`: a finding where it refuses the form; what
+        could not be asked; else nothing.
         """
-        told = set()
-        for form, row in zip(forms, self._asked([KernelLaunch(**form["launch"]) for form in forms]), strict=False):
+        for row in self._asked([KernelLaunch(**form["launch"])]):
             if row["status"] == "not-run":
-                yield {"skipped": {"what": "compiler", "kernel": row["kernel"], "why": row["message"]}}
-            elif row["status"] == "fail" and (row["kernel"], row["line"]) not in told:
-                told.add((row["kernel"], row["line"]))
-                yield {"finding": _refused(form, row)}
+                return {"skipped": {"what": "compiler", "kernel": row["kernel"], "why": row["message"]}}
+            if row["status"] == "fail":
+                return {"finding": _refused(form, row)}
+        return {}
 
     def machine_code(self, forms: list[Form]) -> dict[str, Any]:
         """What the machine code of the ``forms`` allows at most, as `machine_code_report` says it; of each, its first
@@ -65,7 +64,9 @@ class FrontEnd:
         new = {launch.key(): launch for launch in launches if launch.key() not in self._rows}
         if new:
             with unreported():
-                self._rows |= zip(new, front_end([*new.values()], self._compiler), strict=False)
+                rows = front_end([*new.values()], self._compiler, self._right)
+            self._rows |= zip(new, rows, strict=False)
+            self._right += [one for one, row in zip(new.values(), rows, strict=False) if row["status"] == "pass"]
         return [self._rows[launch.key()] for launch in launches if launch.key() in self._rows]
 
 
@@ -77,10 +78,11 @@ _UNSUPPORTED = {"kind": "unsupported", "level": RULES["unsupported"].level, "cur
 
 
 def _refused(form: Form, row: dict[str, Any]) -> Finding:
-    """The finding of a kernel that ran and that no GPU would run."""
+    """The finding of a kernel that no GPU would run."""
     kernel, file, line = row["kernel"], form["file"], row["line"] or form["line"]
     where = f", line {line}, `{row['line_text']}`" if row["line_text"] else ""
-    message = f"`{kernel}` runs here and does not compile for a GPU{where}: {_sentence(row)}{row['only_in']}"
+    ran = "runs here and " if form["ran"] else ""
+    message = f"`{kernel}` {ran}does not compile for a GPU{where}: {_sentence(row)}{row['only_in']}"
     where_of = {"kernel": kernel, "file": file, "line": line, "source": row["line_text"]}
     nowhere = {"program": None, "tensor": "", "offset": None}
     key = ["unsupported", kernel, file, line, ""]

@@ -1,7 +1,8 @@
 """The forms in which kernels are launched: what Triton compiles anew, each described once for its compiler."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict
+from types import FunctionType
 from typing import Any
 
 from ..compiler import KernelLaunch
@@ -23,10 +24,15 @@ class Forms:
 
     def event(self, launch: Launch) -> dict[str, Any] | None:
         """The event of a `Sanitizer` that has the compiler asked about a launch of a new form, or says why not."""
-        form, code = self.new(launch), launch.kernel.__code__
-        if isinstance(form, KernelLaunch):
-            return {"form": {"launch": asdict(form), "file": code.co_filename, "line": code.co_firstlineno}}
-        return {"skipped": {"what": "compiler", "kernel": launch.name, "why": form}} if form else None
+        form = self.new(launch)
+        return _event(form, launch.kernel) if form else None
+
+    def warmup_event(self, kernel: FunctionType, describe: Callable[[], KernelLaunch]) -> dict[str, Any]:
+        """The same of a kernel that is compiled and not launched."""
+        try:
+            return _event(describe(), kernel, ran=False)
+        except (OSError, TypeError, ValueError) as error:
+            return _event(str(error), kernel)
 
     def at(self, launch: Launch) -> dict[str, Any]:
         """What a finding at this launch has of it: ``{"form": ...}``, nothing where it cannot be described."""
@@ -35,13 +41,24 @@ class Forms:
 
     def new(self, launch: Launch) -> KernelLaunch | str | None:
         """The description of a launch, or a sentence that says why there is none; None where its form is not new."""
-        form = launch.kernel, repr([*map(_type, launch.arguments), launch.options])
+        form = self.key(launch)
         if form in self._seen:
             return None
         self._seen.add(form)
         if form not in self._described:
             self._described[form] = described(launch)
         return self._described[form]
+
+    def key(self, launch: Launch) -> Hashable:
+        """What launches of one form have in common."""
+        return launch.kernel, repr([*map(_type, launch.arguments), launch.options])
+
+
+def _event(form: KernelLaunch | str, kernel: FunctionType, ran: bool = True) -> dict[str, Any]:
+    if isinstance(form, str):
+        return {"skipped": {"what": "compiler", "kernel": kernel.__name__, "why": form}}
+    code = kernel.__code__
+    return {"form": {"launch": asdict(form), "file": code.co_filename, "line": code.co_firstlineno, "ran": ran}}
 
 
 def described(launch: Launch) -> KernelLaunch | str:

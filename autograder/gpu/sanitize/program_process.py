@@ -1,7 +1,8 @@
 """The process in which `graded-kernels sanitize` runs a program:
-``python -m ...sanitize.program_process '{"events": 3, ...}'``.
+``python -m ...sanitize.program_process '{"events": 3, "answers": 4, ...}'``.
 
-What is found goes through the pipe ``events``, a line of JSON each; the program has standard input and output.
+What is found goes through the pipe ``events``, a line of JSON each; what the compiler says of a launch comes through
+the pipe ``answers``. The program has standard input and output.
 """
 
 import json
@@ -10,6 +11,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import traceback
 import types
 from collections.abc import Callable
@@ -28,11 +30,13 @@ class Unusable(Exception):
 
 
 class Events:
-    """The pipe to the parent. A line is written at once: the program may end at any moment, and may fork."""
+    """The pipes to the parent and back. A line is written at once: the program may end at any moment, and may fork."""
 
-    def __init__(self, descriptor: int):
-        os.set_inheritable(descriptor, False)
-        self.descriptor = descriptor
+    def __init__(self, descriptor: int, answers: int):
+        for one in (descriptor, answers):
+            os.set_inheritable(one, False)
+        self.descriptor, self._answers = descriptor, open(answers, "rb")
+        self._process, self._asking = os.getpid(), threading.Lock()
 
     def emit(self, event: dict[str, Any]) -> None:
         """Writes an event as a line of JSON."""
@@ -43,12 +47,20 @@ class Events:
         except BrokenPipeError:
             pass  # the reader has ended; the program goes on
 
+    def ask(self, form: dict[str, Any]) -> dict[str, Any] | None:
+        """What the compiler finds in a form of a launch. A fork does not wait for it: it has the same pipe."""
+        waits = os.getpid() == self._process
+        with self._asking:
+            self.emit({"form": form, "asks": waits})
+            line = self._answers.readline() if waits else b""
+        return json.loads(line) if line else None
+
 
 def main() -> int:
     """Runs the program of ``sys.argv[1]``; the last event says how it ended."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
     settings = json.loads(sys.argv[1])
-    events = Events(settings["events"])
+    events = Events(settings["events"], settings["answers"])
     status, end = 0, {"how": "returned"}
     try:
         status = run(settings, events)
@@ -88,7 +100,7 @@ def run(settings: dict[str, Any], events: Events) -> int:
     sys.argv = [settings["program"], *settings["arguments"]]
     spawned = reported(lambda command: events.emit({"spawned": command}))
     wanted = {name: settings[name] for name in ("shim", "device", "since")}
-    with watched(events.emit, known=_known(settings), **wanted) as watch, spawned:
+    with watched(events.emit, known=_known(settings), ask=events.ask, **wanted) as watch, spawned:
         if watch.shim:
             events.emit({"shim": watch.shim})
         try:

@@ -3,7 +3,7 @@
 import re
 import types
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import torch
@@ -53,6 +53,12 @@ class LaunchForms(Protocol):
     def event(self, launch: Launch) -> dict[str, Any] | None:
         """The event about a launch of a new form."""
 
+    def warmup_event(self, kernel: types.FunctionType, describe: Callable[[], Any]) -> dict[str, Any]:
+        """The event about a kernel that is compiled and not launched."""
+
+    def key(self, launch: Launch) -> Hashable:
+        """What launches of one form have in common."""
+
     def at(self, launch: Launch) -> dict[str, Any]:
         """What a finding at this launch has of it."""
 
@@ -63,14 +69,15 @@ class Sanitizer(Observer):
 
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
     launch that has it, ``{"launch": {...}}`` when a launch begins, ``{"coverage": [...]}`` for what more it reached
-    (`Coverage.news`), ``{"form": {...}}`` for each form of a launch, which the compiler is to be asked about
-    (`front_end`), and ``{"skipped": {...}}`` for what is not tried (`skipped`). A finding has ``key, kind, level,
+    (`Coverage.news`), ``{"form": {...}}`` for each form of a launch (`launch_forms`), and ``{"skipped": {...}}`` for
+    what is not tried (`skipped`). A finding has ``key, kind, level,
     kernel, file, line, source, program, tensor, offset, message, cure``, and ``form`` where the emulator failed at the
     launch; values are JSON's.
     judges: whether a kernel, given with the arguments of a launch, is to be judged; None: all are. What is found of
     others is emitted as ``{"set aside": kernel}``. known: whether a finding, as it is emitted, fails nothing. A launch
     goes on behind accesses out of bounds that are known, or not judged. forms: describes launches for the compiler;
-    without it nothing is asked.
+    without it nothing is asked. ask: called with a new form in place of ``emit``; returns the finding of the compiler,
+    which a launch or a warm-up of that form raises, as it would raise the compiler's error; None where there is none.
 
     Masked-off lanes without ``other`` hold 0, as they do there. Whether a result depends on them is found by running
     the launch again with other values (`masked_loads`).
@@ -89,8 +96,9 @@ class Sanitizer(Observer):
         judges: Judges | None = None,
         known: Callable[[dict[str, Any]], bool] | None = None,
         forms: LaunchForms | None = None,
+        ask: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
     ):
-        self.emit, self._chosen, self.known = emit, judges, known
+        self.emit, self._chosen, self.known, self._ask = emit, judges, known, ask
         self.moved = 0  # bytes loaded and stored
         self.users: dict[int, tuple[str, str]] = {}  # kernel and parameter that a storage was last given to
         self._number = 0  # of launches
@@ -100,6 +108,7 @@ class Sanitizer(Observer):
         self._judging = True  # whether the launch under way is judged
         self._judged: dict[str, bool] = {}  # whether a kernel of this name is
         self._forms = forms
+        self._refused: dict[Hashable, Finding | None] = {}  # what the compiler says of each form
         self.computed = False  # whether PyTorch has computed since the last launch
         self._earlier: deque[_Earlier] = deque(maxlen=_MOST_EARLIER)
         self._masked_loads = MaskedLoads(self.say, self._untried)
@@ -138,22 +147,49 @@ class Sanitizer(Observer):
 
     def launch_ended(self, ended: Ended) -> None:
         """Adds up the bytes that a launch moved, notes which storages it was given, and runs it again where its result
-        may depend on what it should not.
+        may depend on what it should not. Raises EmulatorError where the compiler refuses what ran here.
         """
         for region in ended.footprint.space.regions:
             self.moved += region.loaded + region.stored
             self.users[region.tensor.untyped_storage().data_ptr()] = ended.launch.name, region.name
-        if self._judging and ended.launch.name not in self.origins and _ran(ended.error):
-            self._ask_compiler(ended.launch)
         if not ended.error and self._judging:
             self._masked_loads.launched(ended)
             self._left_state.launched(ended)
         if self.emulator.configuration:  # a trial: what it leaves is not the result
             ended.unwrite()
+        if self._judging and ended.launch.name not in self.origins and _ran(ended.error):
+            self._put_to_compiler(ended.launch, raises=not ended.error)
 
-    def _ask_compiler(self, launch: Launch) -> None:
-        if self._forms and (event := self._forms.event(launch)):
+    def warmed_up(self, kernel: types.FunctionType, describe: Callable[[], Any]) -> None:
+        """Has the compiler look at a kernel that is compiled and not launched. Raises EmulatorError."""
+        if self._forms and (self._chosen is None or self._chosen(kernel, [])):
+            if finding := self._answer(self._forms.warmup_event(kernel, describe)):
+                error = self.emulator.refusal(finding)
+                self.emulator.record(error)
+                raise error
+
+    def _put_to_compiler(self, launch: Launch, raises: bool) -> None:
+        """Has the compiler look at a launch of a new form. Raises EmulatorError where it refuses that form, then and in
+        every further launch, but for findings that are known and trials of an autotuner.
+        """
+        if self._forms is None:
+            return
+        form = self._forms.key(launch)
+        if event := self._forms.event(launch):
+            self._refused[form] = self._answer(event)
+        if finding := self._refused.get(form):
+            if raises and not self.emulator.configuration and not self.passes(finding):
+                raise self.emulator.refusal(finding)
+            self.say(finding)
+
+    def _answer(self, event: dict[str, Any]) -> Finding | None:
+        """The compiler's finding about a form."""
+        if not self._ask or "form" not in event:
             self.emit(event)
+            return None
+        if said := self._ask(event["form"]):
+            return Finding(**{name: said[name] for name in ("kind", "message", "kernel", "line", "source", "file")})
+        return None
 
     def reached(self, functions: list[dict[str, Any]]) -> None:
         """Emits what a launch reached, but of generated kernels."""

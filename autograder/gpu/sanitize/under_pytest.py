@@ -17,7 +17,7 @@ from ..compiler.ahead_of_time import RunJobs
 from . import cobertura, first_import, revision, run_report
 from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
-from .front_end import Form, FrontEnd
+from .front_end import FrontEnd
 from .rules import RULES
 from .totals import Totals
 
@@ -51,7 +51,6 @@ class Plugin:
 
     def __init__(self, config: pytest.Config, options: argparse.Namespace, compiler: RunJobs | None):
         self._front_end = FrontEnd(compiler)
-        self._forms: list[Form] = []  # that were launched and not yet asked about
         self.config, self.since, self.baseline = config, options.sanitize_since, _baseline(options)
         self._options = options
         self.allowances = Allowances()
@@ -76,7 +75,7 @@ class Plugin:
         from .watching import watched
 
         shim, device = not self._options.no_cuda_shim, self._options.sanitize_device
-        watching = watched(self._record, shim, device, self.since, lambda finding: bool(self._how_passed(finding)))
+        watching = watched(self._record, shim, device, self.since, self._passes, self._asked)
         self.watch = self._stack.enter_context(watching)
         self.shim = self.watch.shim
 
@@ -106,7 +105,6 @@ class Plugin:
             self.moved += self.watch.sanitizer.moved
             if not self._gathers():
                 self.watch.sanitizer.never_called()
-        self._compile()
         self._stack.close()
         self.outside += self._failing(self.found)
         if self.outside and exitstatus == pytest.ExitCode.OK:
@@ -187,7 +185,6 @@ class Plugin:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """Begins a new part of the sanitizer. Fails the test where a marker names an unknown finding."""
-        self._compile()
         self.outside += self._failing(self.found)
         self.found.clear()
         self.hints.clear()
@@ -213,7 +210,6 @@ class Plugin:
         except EmulatorError as error:
             stopped = error
         except BaseException:
-            self._compile()
             said = [
                 *map(run_report.three_lines, self._unexpected(item) + self._failing(self.hints)),
                 run_report.half_precision([*self.watch.unlike_gpu] if self.watch else []).strip(),
@@ -237,7 +233,6 @@ class Plugin:
         """Fails the test for unexpected findings, for expected ones that are missing, and for a kernel that
         could not be judged; skips it where that is allowed.
         """
-        self._compile()
         if error is None:
             self._pass_refused()
         found, unexpected = list(self.found), self._unexpected(item)
@@ -271,27 +266,28 @@ class Plugin:
         """The findings that no baseline knows and no comment or mark allows."""
         return [one for one in found if not one["passed"]]
 
-    def _record(self, event: dict[str, Any], ran: bool = False) -> None:
+    def _record(self, event: dict[str, Any]) -> None:
         if "finding" in event and event["finding"]["kind"] == "unwritten" and _printed_by_pytest():
             return
         self.totals.handle(event)
-        if "form" in event:
-            self._forms.append(event["form"])
         if "finding" in event:
             finding = self._front_end.settled(event["finding"])
             finding["passed"] = how = self._how_passed(finding)
-            finding["refused"] = finding["kind"] == "unsupported" and not ran
+            finding["refused"] = finding["kind"] == "unsupported"
             if finding["level"] != "hint":
                 (self.passed if how else self.kinds)[how or finding["kind"]] += 1
                 self.found.append(finding)
             else:
                 self.hints.append(finding)
 
-    def _compile(self) -> None:
-        """Asks the compiler about what was launched since it was asked last."""
-        launched, self._forms = self._forms, []
-        for event in self._front_end.events(launched):
-            self._record(event, ran=True)
+    def _asked(self, form: dict[str, Any]) -> dict[str, Any] | None:
+        """The compiler's finding about a form of a launch."""
+        event = self._front_end.event(form)
+        self._record({name: said for name, said in event.items() if name != "finding"})
+        return event.get("finding")
+
+    def _passes(self, finding: dict[str, Any]) -> bool:
+        return bool(self._how_passed(finding))
 
     def _how_passed(self, finding: dict[str, Any]) -> str:
         """Why a finding fails nothing, "" where it does."""

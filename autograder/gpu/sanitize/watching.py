@@ -50,19 +50,20 @@ def watched(
     device: str = DEFAULT,
     since: str = "",
     known: Callable[[dict[str, Any]], bool] | None = None,
+    ask: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
 ) -> Iterator[Watch]:
     """Runs what is in the block under a `Sanitizer`. shim: whether to simulate a GPU where there is no CUDA. device:
     which one, a key of `DEVICES`. since: the revision in git since which a kernel has to have changed to be judged.
-    known: as `Sanitizer` has it.
+    known, ask: as `Sanitizer` has them.
     """
-    sanitizer = Sanitizer(emit, Changed(since) if since else None, known, Forms())
+    sanitizer = Sanitizer(emit, Changed(since) if since else None, known, Forms(), ask)
     emulator = Observed(sanitizer, fill=0.0)
     watch = Watch(sanitizer, emulator)
     uninitialised = UninitialisedMemory(sanitizer, emulator)
     with emulator, uninitialised, contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer, emulator))
         if shim and not torch.cuda.is_available():
-            simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of))
+            simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of, sanitizer.warmed_up))
             sanitizer.reachable, sanitizer.waits, sanitizer.origins = reachable, graphs.forbid, simulated.origins
             sanitizer.streams = streams
             watch = Watch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
