@@ -90,7 +90,7 @@ def run_report(options: argparse.Namespace) -> int:
 
 def run_grade(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels grade`` and returns its exit status."""
-    from ..runner import no_garbage
+    from ..words import no_garbage
 
     with no_garbage():
         from .grade import main

@@ -9,7 +9,7 @@ import signal
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the imports that take seconds
 
-from ..runner import no_garbage  # noqa: E402
+from ..words import no_garbage  # noqa: E402
 
 with no_garbage():
     from ..judge import load

@@ -102,9 +102,10 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
         theirs = ulp_error(actual, expected.peers[index], dtype)
         error = torch.where(expected.as_peer, torch.minimum(error, theirs), error)
     whole = not dtype.is_floating_point
-    if not whole:  # where bits are asked for 0 and -0 differ
+    bits = allowed == 0
+    if not whole and bits.any():  # where bits are asked for 0 and -0 differ
         unlike_zeros = (actual == 0) & (exact == 0) & (actual.signbit() != exact.signbit())
-        error = torch.where(unlike_zeros & (allowed == 0), 1.0, error)
+        error = torch.where(unlike_zeros & bits, 1.0, error)
     judged = allowed.isfinite() | allowed.isnan()
     right = (error <= allowed) | ~judged
     error = error.masked_fill(~judged, 0.0)

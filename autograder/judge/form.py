@@ -30,10 +30,10 @@ def as_asked(expected: Expected, outputs: Args) -> tuple[Args, Form | None]:
     """The outputs in the form that was asked for, as far as they hold numbers for it; what was wrong with theirs."""
     if len(outputs) != len(expected.values):
         return outputs, None
-    straight = _converted(expected, outputs)
-    if all(one is not None for one in straight) and near(expected, straight) == 1:
+    straight, orders = _converted(expected, outputs), _orders(len(outputs))
+    if all(one is not None for one in straight) and (not orders or near(expected, straight) == 1):
         return straight, next(_forms(expected, outputs), None)
-    for order in _orders(len(outputs)):
+    for order in orders:
         turned = _converted(expected, tuple(outputs[i] for i in order))
         if all(one is not None for one in turned) and near(expected, turned) == 1:
             moved = [expected.names[place] for place, i in enumerate(order) if place != i]
@@ -43,10 +43,11 @@ def as_asked(expected: Expected, outputs: Args) -> tuple[Args, Form | None]:
     return kept, next(_forms(expected, outputs), None)
 
 
-def _orders(count: int) -> Iterator[tuple[int, ...]]:
+def _orders(count: int) -> list[tuple[int, ...]]:
     """All orders of so many outputs but theirs."""
-    if count <= _MOST:  # a thousand outputs have more orders than anybody can try
-        yield from (order for order in permutations(range(count)) if order != tuple(range(count)))
+    if count > _MOST:  # a thousand outputs have more orders than anybody can try
+        return []
+    return [order for order in permutations(range(count)) if order != tuple(range(count))]
 
 
 def _converted(expected: Expected, outputs: Args) -> Args:

@@ -21,6 +21,5 @@ if TYPE_CHECKING:
     from .sandbox.line_server import LineServer
     from .sandbox.paths import Offers
     from .sandbox.proof import Proof
-    from .sandbox.worker.garbage_collection import no_garbage
 
 __getattr__ = lazy_face(__name__, __file__)

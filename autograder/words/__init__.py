@@ -1,5 +1,6 @@
 """The ground floor: text, usage errors, progress. README.md has the names."""
 
+from .garbage_collection import no_garbage
 from .ipython import shell
 from .lazy import lazy_face
 from .pace import Pace

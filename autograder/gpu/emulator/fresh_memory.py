@@ -61,6 +61,8 @@ class FreshMemory:
 
     def note_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Notes that an operator of PyTorch's ran: what it changed in place, or filled as ``out``, is written."""
+        if not self.storages:  # as during most answers in PyTorch, at each of whose operators this is asked
+            return
         for target, mark in written_by(func, args, kwargs):
             fresh = self._of(target)
             if fresh is not None:

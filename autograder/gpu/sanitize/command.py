@@ -11,23 +11,25 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...words import Commands, Quality, Terminal, UsageError, new_file
-from ..compiler.ahead_of_time import RunJobs
 from ..devices import DEFAULT, DEVICES
 from . import cobertura, json_report, revision, run_report, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError
-from .front_end import Form, FrontEnd
 from .totals import Totals
+
+if TYPE_CHECKING:
+    from ..compiler.ahead_of_time import RunJobs
+    from .front_end import Form, FrontEnd
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
 _MODULE = __name__.rpartition(".")[0] + ".program_process"
 _PATIENCE = 1.0  # seconds that a program has to stop by itself before Ctrl-C is passed on to it
 
 
-def add_to(commands: Commands, compiler: RunJobs | None) -> None:
+def add_to(commands: Commands, compiler: "RunJobs | None") -> None:
     """Adds the command. compiler: asked about every form of a launch."""
     about = (
         "run a program with its Triton kernels in the emulator; exit 0: clean, 1: findings, 2: not run, 3: it failed"
@@ -141,13 +143,15 @@ def sanitize(
     device: str = DEFAULT,
     since: str = "",
     baseline: Baseline | None = None,
-    compiler: RunJobs | None = None,
+    compiler: "RunJobs | None" = None,
     machine_code: bool = False,
 ) -> run_report.Run:
     """Runs a program under the emulator; returns what was found. With ``as_json`` its output goes to stderr. device,
     since: as `watching.watched` has them. baseline: the program goes on behind what it knows.
     machine_code: whether that of its kernels is counted.
     """
+    from .front_end import FrontEnd
+
     if not module and not Path(program).is_file():
         return run_report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
     listener, front_end = Listener(), FrontEnd(compiler)
@@ -223,7 +227,7 @@ def interruptible(process: "subprocess.Popen[bytes]", listener: Listener) -> Ite
             signal.signal(number, handler)
 
 
-def _run(run: run_report.Run, listener: Listener, code: int, compiler: FrontEnd) -> run_report.Run:
+def _run(run: run_report.Run, listener: Listener, code: int, compiler: "FrontEnd") -> run_report.Run:
     end = listener.end or {"how": "died" if code else "returned", "status": code}
     totals = listener.totals
     run.shim, run.asked = listener.shim, listener.asked

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ...words import no_garbage
 from .. import interpret
 
 HERE = str(Path(__file__).parents[2])
@@ -87,14 +88,15 @@ def main() -> int:
 def run(settings: dict[str, Any], events: Events) -> int:
     """Runs the program under the sanitizer; returns 0. Raises what it raises, and Unusable."""
     interpret.choose()
-    try:
-        import torch  # noqa: F401
-        import triton  # noqa: F401
-    except ModuleNotFoundError as error:
-        install = f"there is no module {error.name} in this environment; `pip install {error.name}`"
-        raise Unusable(interpret.WITHOUT_TRITON if error.name == "triton" else install) from None
-    from .subprocesses import reported
-    from .watching import watched
+    with no_garbage():  # what is imported stays: looking through it takes a quarter of a short program's time
+        try:
+            import torch  # noqa: F401
+            import triton  # noqa: F401
+        except ModuleNotFoundError as error:
+            install = f"there is no module {error.name} in this environment; `pip install {error.name}`"
+            raise Unusable(interpret.WITHOUT_TRITON if error.name == "triton" else install) from None
+        from .subprocesses import reported
+        from .watching import watched
 
     program = module(settings["program"]) if settings["module"] else script(Path(settings["program"]))
     sys.argv = [settings["program"], *settings["arguments"]]

@@ -2,13 +2,11 @@
 
 import difflib
 
-from ...runner import no_garbage
 from .external_records import course_records, offers
 from .record import Exercise, Witness
 from .validation import validate
 
-with no_garbage(for_good=False):  # in somebody's notebook: a full look there takes a quarter of the first check
-    EXERCISES: dict[str, Exercise | Witness] = {record.name: record for record in course_records()}
+EXERCISES: dict[str, Exercise | Witness] = {record.name: record for record in course_records()}
 
 
 def find(exercise: str | Exercise | Witness) -> Exercise | Witness:

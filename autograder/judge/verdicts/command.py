@@ -5,9 +5,12 @@ import re
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...words import Commands, Exit
-from .store import Store
+
+if TYPE_CHECKING:
+    from .store import Store
 
 _AGE = re.compile(r"(\d+)([hdw])")
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
@@ -35,6 +38,8 @@ def seconds(text: str) -> int:
 
 
 def main(options: argparse.Namespace) -> int:
+    from .store import Store
+
     store = Store(options.course)
     if not (options.course / "nbgrader_config.py").is_file() and not store.folder.is_dir():
         print(
@@ -57,7 +62,7 @@ def main(options: argparse.Namespace) -> int:
     return Exit.PASSED
 
 
-def table(paths: list[Path], store: Store) -> str:
+def table(paths: list[Path], store: "Store") -> str:
     """A line for each exercise: how many verdicts there are, how large they are, and what making them took."""
     if not paths:
         return f"No verdicts in {store.folder}."

@@ -13,7 +13,8 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ...runner import Budget, SandboxError, Worker, no_garbage
+from ...runner import Budget, SandboxError, Worker
+from ...words import no_garbage
 from ..checking import check_answer
 from ..settings import Settings
 from .job import UNFIT, Job, OtherVersions

@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...words import shell
-from .answer import AnswerError
 
-if TYPE_CHECKING:  # this module is there before PyTorch
+if TYPE_CHECKING:  # the door imports this module: what it needs beside IPython is imported where it is used
     from .contract import Contract
     from .examination import Runner
 
@@ -44,6 +43,8 @@ def answer_of(function: Callable[..., Any], name: str, backend: str) -> Callable
     cell = f"{name}-{backend}"
     if _running != f"{cell}-check" or cell not in _cells:
         return function
+    from .answer import AnswerError
+
     here = shell()
     names: dict[str, object] = here.user_ns
     if function is not names.get(name):
@@ -66,6 +67,7 @@ def answer_of(function: Callable[..., Any], name: str, backend: str) -> Callable
 
 def runner_of(function: Callable[..., Any], contract: "Contract", backend: str) -> "Runner":
     """Calls the answer that the running check cell is about (`answer_of`), in this process."""
+    from .answer import AnswerError
     from .examination import Unloadable
     from .outcome import Trouble
     from .runner import InProcess

@@ -44,9 +44,10 @@ def main(settings: dict[str, Any]) -> None:
         from graded_kernels.autograder.runner.sandbox.worker import escape_attempts
 
         return escape_attempts.run(settings)
-    from graded_kernels.autograder.runner.sandbox.worker import garbage_collection, linux, zygote
+    from graded_kernels.autograder.runner.sandbox.worker import linux, zygote
+    from graded_kernels.autograder.words import no_garbage
 
-    with garbage_collection.no_garbage(), linux.heap_on_huge_pages():
+    with no_garbage(), linux.heap_on_huge_pages():
         role = importlib.import_module(f"graded_kernels.autograder.runner.sandbox.worker.{settings['role']}")
     zygote.serve(settings, role)
 

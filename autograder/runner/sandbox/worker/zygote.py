@@ -17,7 +17,8 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from . import confine, garbage_collection, landlock, linux
+from ....words import no_garbage
+from . import confine, landlock, linux
 
 FILES = ("job", "inputs", "outputs", "prints", "status", "go")
 _END = 1  # one more, which the child does not get: where its end is reported
@@ -38,7 +39,7 @@ def serve(settings: dict[str, Any], role: types.ModuleType) -> None:
     rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
     layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
     linux.give_freed_memory_back()
-    with garbage_collection.no_garbage():  # a child's collector touches none of these pages, so they are not copied
+    with no_garbage():  # a child's collector touches none of these pages, so they are not copied
         role.prepare()
     control.send(json.dumps({"ready": os.getpid()}).encode())
     linux.use_huge_pages()
