@@ -177,7 +177,7 @@ def sanitize(
     return run
 
 
-def _listen(read: int, answers: int, listener: Listener, front_end: FrontEnd) -> None:
+def _listen(read: int, answers: int, listener: Listener, front_end: "FrontEnd") -> None:
     """Takes in what the program's process reports, and answers what it asks of the compiler."""
     shown = Progress(listener)
     with open(read, "rb") as lines, open(answers, "wb", buffering=0) as told, shown:
