@@ -99,6 +99,29 @@ def test_libdevice(name):
         assert abs(ours - true) <= ulp, f"{name}({value}) = {ours}, exactly {mpmath.nstr(true, 12)}"
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 40])
+def test_bessel_functions(n):
+    """Of orders that are found upwards and downwards, at arguments on both sides of where the expansions meet."""
+    x = np.array([1e-3, 0.7, 5.1, 11.3, 24.9, 25.1, 39.0, 41.0, 90.0])
+    for name, exact in [("jn", mpmath.besselj), ("yn", mpmath.bessely)]:
+        found = call(f"__nv_{name}", [np.full(x.shape, n, np.int32), x])
+        if n < 2:
+            assert np.array_equal(found, call(f"__nv_{name[0]}{n}f", [x]))
+            assert np.array_equal(call("__nv_jn", [np.int32(n), -x]), (-1) ** n * call("__nv_jn", [np.int32(n), x]))
+        for ours, at in zip(found, x, strict=True):
+            true = float(exact(n, at))
+            assert abs(ours - true) <= 1e-13 * max(abs(true), 0.1), (name, at)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_modified_bessel_functions(n):
+    for at in (0.0, 1e-3, -0.7, 11.3, 90.0, 700.0):
+        assert call(f"__nv_cyl_bessel_i{n}", [np.array([at])])[0] == pytest.approx(
+            float(mpmath.besseli(n, at)), rel=1e-13
+        )
+    assert math.isinf(call(f"__nv_cyl_bessel_i{n}f", [np.array([math.inf])])[0])
+
+
 INF = math.inf
 KNOWN = [  # C's mathematical functions, by their name, argument and value
     ("cbrt", -27, -3),

@@ -384,8 +384,12 @@ def runs_here(y):
         total = total + tl.load(y + i)
     tl.store(y, total)
 
+@triton.jit
+def asserts(y):
+    tl.static_assert(y.dtype.element_ty == tl.int32)
+
 @mark.parametrize("error", [triton.TritonError, triton.CompilationError])
-@mark.parametrize("kernel", [seven, runs_here])
+@mark.parametrize("kernel", [seven, runs_here, asserts])
 def test_refused(kernel, error):
     with raises(error):
         kernel[(1,)](torch.zeros(8, device="cuda"))
@@ -400,8 +404,8 @@ def test_refused_and_more():
     test_conflict()
 """
     result = run(CONFLICT + tests, "--sanitize-kernels")
-    result.assert_outcomes(passed=6, failed=2)
-    result.stdout.fnmatch_lines(["*bytes moved: 2 store-conflict, 7 refused, which the test expects"])
+    result.assert_outcomes(passed=8, failed=2)
+    result.stdout.fnmatch_lines(["*bytes moved: 2 store-conflict, 9 refused, which the test expects"])
 
 
 def test_hints_are_told_where_a_test_fails_by_itself(run):

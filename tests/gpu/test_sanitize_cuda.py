@@ -12,7 +12,7 @@ from graded_kernels.autograder.gpu.cuda import memory_size, streams
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 from torch._subclasses.fake_tensor import FakeTensorMode
-from triton._C.libtriton import nvidia
+from triton._C.libtriton import ir, nvidia
 
 if torch.cuda.is_available():
     pytest.skip("not run: there is a GPU, and the stand-in is for machines without one", allow_module_level=True)
@@ -425,6 +425,9 @@ def undecorated(x, y, N: tl.constexpr):
     tl.store(y + i, tl.load(x + i) * 2)
 
 
+undecorated_kernel = triton.jit(undecorated)
+
+
 def test_a_kernel_made_by_its_class_runs_and_compiles(events):
     kernel = triton.JITFunction(undecorated, do_not_specialize=["x"])
     x, y = torch.randn(16, device="cuda"), torch.zeros(16, device="cuda")
@@ -432,6 +435,40 @@ def test_a_kernel_made_by_its_class_runs_and_compiles(events):
     assert y.equal(2 * x)
     assert [parameter.do_not_specialize for parameter in kernel.params] == [True, False, False]
     assert "tt.load" in kernel.warmup(x, y, N=16, grid=(1,)).asm["ttir"]
+
+
+@triton.jit
+def twice(x):
+    return x * 2
+
+
+@triton.jit
+def calls_twice(x, y, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, twice(tl.load(x + i)))
+
+
+def test_a_program_may_compile_in_its_own_process(events):
+    """With the helpers that a kernel calls."""
+    source = triton.compiler.ASTSource(calls_twice, {"x": "*fp32", "y": "*fp32", "N": "constexpr"}, {"N": 16})
+    context = ir.context()
+    ir.load_dialects(context)
+    target = triton.backends.compiler.GPUTarget("cuda", 90, 32)
+    backend = triton.compiler.make_backend(target)
+    backend.load_dialects(context)
+    options = backend.parse_options({})
+    code = backend.get_codegen_implementation(options), backend.get_module_map()
+    assert ".twice__fp32S16S" in str(source.make_ir(target, options, *code, context))
+
+
+def test_a_kernel_is_of_its_functions_module(events):
+    assert triton.jit(undecorated).__module__ == __name__
+
+
+def test_a_tensor_under_another_type_is_put_to_the_compiler(events):
+    x, y = torch.ones(16, dtype=torch.int32, device="cuda"), torch.zeros(16, device="cuda")
+    undecorated_kernel[(1,)](triton.reinterpret(x, tl.float32), y, N=16)
+    assert [event["form"]["launch"]["signature"]["x"] for event in events if "form" in event] == ["*fp32"]
 
 
 def test_a_class_of_ones_own_for_kernels_is_named(events):

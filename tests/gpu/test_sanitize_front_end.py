@@ -11,6 +11,7 @@ from graded_kernels.autograder.gpu.sanitize import front_end
 from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
+from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 FACTOR = 2
@@ -96,6 +97,11 @@ def out_of_bounds_as_well(x, out, n):
 @triton.jit
 def called_dtype(x, out, n):
     tl.store(out, tl.float32(0.0))
+
+
+@triton.jit
+def statically_false(x, out, n):
+    tl.static_assert(x.dtype == tl.int32, "takes int32")
 
 
 @triton.jit
@@ -291,12 +297,15 @@ def test_a_kernel_that_cannot_be_read_is_not_accused():
     assert "no such attribute" in told[2]["why"]
 
 
-@pytest.mark.parametrize(("kernel", "refused"), [(called_dtype, True), (asserting, False), (right, False)])
+@pytest.mark.parametrize(
+    ("kernel", "refused"), [(called_dtype, True), (statically_false, True), (asserting, False), (right, False)]
+)
 def test_what_triton_refuses_is_its_own_error(kernel, refused):
     """An assertion that fails is none of the compiler's, nor an address outside."""
     with watched(lambda event: None, shim=False), pytest.raises(EmulatorError) as raised:
         kernel[(1,)](torch.ones(16), torch.zeros(16), 17)
     assert isinstance(raised.value, triton.CompilationError) == refused
+    assert isinstance(raised.value, CompileTimeAssertionFailure) == (kernel is statically_false)
     assert str(raised.value) == raised.value.finding.message
 
 

@@ -6,21 +6,24 @@ import inspect
 from typing import Any
 
 import triton
-import triton.compiler.code_generator  # noqa: F401  and Gluon, made of JITFunction[T], before that is replaced
+from triton.compiler import code_generator  # and Gluon, made of JITFunction[T], before that is replaced
 from triton.runtime import autotuner, jit
 from triton.runtime.interpreter import InterpretedFunction
 
 _JITFunction = jit.JITFunction  # as it is outside of the simulation
-_READ_THOUGH_HIDDEN = ("__globals__", "__qualname__", "_fn_name")
+_MAKE = InterpretedFunction.__init__
+_READ_THOUGH_HIDDEN = ("__globals__", "__qualname__", "_fn_name", "_pack_args")
 
 
 def replacements() -> list[tuple[Any, str, Any]]:
     """What has the attribute, its name, and what it becomes."""
-    function = _also_interpreted(jit.JITFunction)
+    function, callable_ = _also_interpreted(jit.JITFunction), _also_interpreted(jit.JITCallable)
     return [
-        *((owner, "JITFunction", function) for owner in (triton, triton.runtime, jit, autotuner)),
-        (jit, "JITCallable", _also_interpreted(jit.JITCallable)),  # which the hash of a kernel's source looks for
+        *((owner, "JITFunction", function) for owner in (triton, triton.runtime, jit, autotuner, code_generator)),
+        # The hash of a kernel's source looks for it, and a program that compiles in its own process.
+        *((owner, "JITCallable", callable_) for owner in (jit, code_generator)),
         (InterpretedFunction, "__getattr__", _of_twin),
+        (InterpretedFunction, "__init__", _made),
     ]
 
 
@@ -40,6 +43,12 @@ def _also_interpreted(kind: type) -> type:
 
     function = Meta(kind.__name__, (kind,), {"__module__": kind.__module__})
     return function
+
+
+def _made(function: InterpretedFunction, fn: Any, **options: Any) -> None:
+    """A kernel is of the module of its function."""
+    _MAKE(function, fn, **options)
+    function.__module__ = fn.__module__
 
 
 def _of_twin(function: InterpretedFunction, name: str) -> Any:

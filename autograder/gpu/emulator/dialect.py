@@ -15,6 +15,7 @@ from triton.language.semantic import TritonSemantic
 from triton.runtime import interpreter
 
 from .builtin_functions import PYTHONS
+from .refused import StaticAssertionError
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
@@ -153,10 +154,6 @@ def asserted(test: Any, message: str) -> None:
     builder = interpreter.interpreter_builder
     if not (builder.holds(test.handle.data) if isinstance(test, tl.tensor) else test):
         raise AssertionError(message)
-
-
-class StaticAssertionError(AssertionError):
-    """A `tl.static_assert` is false: with these constants the kernel does not compile."""
 
 
 def static_assert(test: object, message: str = "") -> None:

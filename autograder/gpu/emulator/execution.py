@@ -21,7 +21,7 @@ from .findings import EmulatorError, Finding, current_place, place_of
 from .grid import run
 from .launch import Launch
 from .launch_arguments import Arguments, describe
-from .refused import Refused
+from .refused import FalseStaticAssertion, Refused, StaticAssertionError
 
 _MOST_WARPS = 32
 _OPTIONS = {field.name for options in (CUDAOptions, HIPOptions) for field in fields(options)}
@@ -192,7 +192,10 @@ def _kernel_error(error: BaseException, kernel: str, access: Access) -> Emulator
     text = f"`{kernel}` fails in program {program}, {place}: {message}"
     more = advice.on(raised, place.source)
     text = f"{text}{'' if text.endswith('.') else '.'} {more}" if more else text
-    kind = EmulatorError if isinstance(error, AssertionError) else Refused
+    if isinstance(error, StaticAssertionError):
+        kind: type[EmulatorError] = FalseStaticAssertion
+    else:
+        kind = EmulatorError if isinstance(error, AssertionError) else Refused
     return kind(
         Finding("kernel-error", text, kernel, program=program, line=place.line, source=place.source, file=place.file)
     )

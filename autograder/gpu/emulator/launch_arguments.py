@@ -31,7 +31,7 @@ def describe(name: str, value: Any, constexpr: bool, annotation: str) -> Argumen
             "tensor",
             mangle_type(value),
             None,
-            str(value.dtype).removeprefix("torch."),
+            str(base.dtype).removeprefix("torch."),
             tuple(base.shape),
             tuple(base.stride()),
             (base.storage_offset() + getattr(value, "before", 0)) * base.element_size() % 16 == 0,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arithmetic
+from . import arithmetic, bessel
 from .findings import EmulatorError, Finding, current_place
 
 _ROOT_PI, _ROOT_2 = math.sqrt(math.pi), math.sqrt(2)
@@ -117,6 +117,8 @@ _FLOAT: dict[str, _Function] = {
     "copysign": np.copysign,
     "cos": np.cos,
     "cosh": np.cosh,
+    "cyl_bessel_i0": _scalar(bessel.i0),
+    "cyl_bessel_i1": _scalar(bessel.i1),
     "cospi": lambda x: np.cos(np.pi * np.fmod(x, 2)),
     "erf": erf,
     "erfc": _scalar(math.erfc),
@@ -139,6 +141,8 @@ _FLOAT: dict[str, _Function] = {
     "fsqrt_rn": np.sqrt,
     "fsub_rn": np.subtract,
     "hypot": np.hypot,
+    "j0": _scalar(bessel.of_order(0, bessel.j)),
+    "j1": _scalar(bessel.of_order(1, bessel.j)),
     "lgamma": _scalar(_lgamma),
     "log": np.log,
     "log10": np.log10,
@@ -164,6 +168,8 @@ _FLOAT: dict[str, _Function] = {
     "tanh": np.tanh,
     "tgamma": _scalar(_gamma),
     "trunc": np.trunc,
+    "y0": _scalar(bessel.of_order(0, bessel.y)),
+    "y1": _scalar(bessel.of_order(1, bessel.y)),
 }
 for _name in ("add", "div", "mul", "sub", "rcp", "sqrt"):
     _FLOAT[f"d{_name}_rn"] = _FLOAT[f"f{_name}_rn"]
@@ -192,6 +198,8 @@ _RAW: dict[str, _Function] = {
     "ldexp": np.ldexp,
     "nextafter": np.nextafter,
     "scalbn": np.ldexp,
+    "jn": bessel.each(bessel.j),
+    "yn": bessel.each(bessel.y),
     "powi": lambda x, n: np.power(x.astype(np.float64), n),
     "ilogb": lambda x: np.frexp(x)[1] - 1,
     "llrint": np.rint,

@@ -3,6 +3,7 @@
 from typing import NoReturn
 
 import triton
+from triton.compiler.errors import CompileTimeAssertionFailure
 
 from .findings import EmulatorError, Finding, current_place
 
@@ -14,6 +15,14 @@ class Refused(EmulatorError, triton.CompilationError):  # type: ignore[misc]  # 
         Exception.__init__(self, finding.message)
         self.finding, self.src, self.node = finding, None, None
         self.message = self.error_message = finding.message
+
+
+class StaticAssertionError(AssertionError):
+    """A `tl.static_assert` is false: with these constants the kernel does not compile."""
+
+
+class FalseStaticAssertion(Refused, CompileTimeAssertionFailure):  # type: ignore[misc]  # likewise
+    """A launch with whose constants a `tl.static_assert` is false. An autotuner passes over such a configuration."""
 
 
 def refuse(why: str) -> NoReturn:

@@ -273,7 +273,7 @@ class Plugin:
         if "finding" in event:
             finding = self._front_end.settled(event["finding"])
             finding["passed"] = how = self._how_passed(finding)
-            finding["refused"] = finding["kind"] == "unsupported"
+            finding["refused"] = finding["kind"] == "unsupported" or "StaticAssertionError" in finding["message"]
             if finding["level"] != "hint":
                 (self.passed if how else self.kinds)[how or finding["kind"]] += 1
                 self.found.append(finding)
