@@ -388,6 +388,13 @@ def runs_here(y):
 def asserts(y):
     tl.static_assert(y.dtype.element_ty == tl.int32)
 
+names = {}
+exec("@triton.jit\\ndef of_a_float(y): tl.store(y, tl.load(y) & 1)", globals(), names)
+
+def test_without_source():  # and the compiler has nothing to read
+    with raises(triton.CompilationError):
+        names["of_a_float"][(1,)](torch.zeros(8, device="cuda"))
+
 @mark.parametrize("error", [triton.TritonError, triton.CompilationError])
 @mark.parametrize("kernel", [seven, runs_here, asserts])
 def test_refused(kernel, error):
@@ -404,8 +411,8 @@ def test_refused_and_more():
     test_conflict()
 """
     result = run(CONFLICT + tests, "--sanitize-kernels")
-    result.assert_outcomes(passed=8, failed=2)
-    result.stdout.fnmatch_lines(["*bytes moved: 2 store-conflict, 9 refused, which the test expects"])
+    result.assert_outcomes(passed=9, failed=2)
+    result.stdout.fnmatch_lines(["*bytes moved: 2 store-conflict, 10 refused, which the test expects"])
 
 
 def test_hints_are_told_where_a_test_fails_by_itself(run):

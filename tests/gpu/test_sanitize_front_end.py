@@ -12,6 +12,7 @@ from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 from triton.compiler.errors import CompileTimeAssertionFailure
+from triton.runtime.errors import InterpreterError
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 FACTOR = 2
@@ -304,7 +305,7 @@ def test_what_triton_refuses_is_its_own_error(kernel, refused):
     """An assertion that fails is none of the compiler's, nor an address outside."""
     with watched(lambda event: None, shim=False), pytest.raises(EmulatorError) as raised:
         kernel[(1,)](torch.ones(16), torch.zeros(16), 17)
-    assert isinstance(raised.value, triton.CompilationError) == refused
+    assert isinstance(raised.value, triton.CompilationError) == isinstance(raised.value, InterpreterError) == refused
     assert isinstance(raised.value, CompileTimeAssertionFailure) == (kernel is statically_false)
     assert str(raised.value) == raised.value.finding.message
 
@@ -324,6 +325,7 @@ def test_what_the_compiler_says_of_a_kernel_that_cannot_be_interpreted(line, for
     (asked,) = [event["form"]["launch"] for event in events_of(lambda: launched(right))[0] if "form" in event]
     finding |= {"line": finding["line"] + line} | ({"form": asked} if form is right else {})
     judged = FrontEnd(compile_jobs).settled(finding)
+    assert judged.get("accepted", False) == (form is right)
     assert (judged["kind"], judged["level"]) == (kind, "fault" if kind == "unsupported" else "unable")
     assert says in judged["message"]
     assert "form" not in judged

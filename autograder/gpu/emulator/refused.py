@@ -4,12 +4,15 @@ from typing import NoReturn
 
 import triton
 from triton.compiler.errors import CompileTimeAssertionFailure
+from triton.runtime.errors import InterpreterError
 
 from .findings import EmulatorError, Finding, current_place
 
 
-class Refused(EmulatorError, triton.CompilationError):  # type: ignore[misc]  # of a library without types
-    """A launch that was stopped, as Triton stops it: a test that expects the compiler's error gets one."""
+class Refused(EmulatorError, triton.CompilationError, InterpreterError):  # type: ignore[misc]  # without types
+    """A launch that was stopped, as Triton stops it: a test that expects the compiler's error gets one, and one that
+    has seen that kernels are interpreted, the interpreter's.
+    """
 
     def __init__(self, finding: Finding):
         Exception.__init__(self, finding.message)

@@ -42,7 +42,7 @@ class FrontEnd:
 
     def settled(self, finding: Finding) -> Finding:
         """A finding of a kernel that cannot be interpreted, after its launch, ``form``, went to the compiler: a fault
-        where that refuses the same line. Any other finding as it is.
+        where that refuses the same line, ``accepted`` where it does not. Any other finding as it is.
         """
         form = finding.pop("form", None)
         if finding["kind"] != "kernel-error" or not form or not self._compiler:
@@ -54,7 +54,7 @@ class FrontEnd:
             return finding | _UNSUPPORTED | {"message": message}
         if row["status"] == "pass":
             message = f"{said}. Triton's compiler accepts the kernel: this is a gap of the emulator's."
-            return finding | {"message": message}
+            return finding | {"message": message, "accepted": True}
         return finding
 
     def _asked(self, launches: list[KernelLaunch]) -> list[dict[str, Any]]:

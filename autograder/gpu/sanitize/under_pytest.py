@@ -273,7 +273,7 @@ class Plugin:
         if "finding" in event:
             finding = self._front_end.settled(event["finding"])
             finding["passed"] = how = self._how_passed(finding)
-            finding["refused"] = finding["kind"] == "unsupported" or "StaticAssertionError" in finding["message"]
+            finding["refused"] = _is_refused(finding)
             if finding["level"] != "hint":
                 (self.passed if how else self.kinds)[how or finding["kind"]] += 1
                 self.found.append(finding)
@@ -297,6 +297,13 @@ class Plugin:
             return "allowed by marks"
         known = self.baseline and finding["level"] != "hint" and self.baseline.knows(finding)
         return "known" if known else ""
+
+
+def _is_refused(finding: dict[str, Any]) -> bool:
+    """Whether a launch was stopped by what stops it on a GPU as well, as far as is known: an error of Triton's."""
+    static = finding["kind"] == "assertion" and "StaticAssertionError" in finding["message"]
+    failed = finding["kind"] == "kernel-error" and not finding.pop("accepted", False)
+    return finding["kind"] == "unsupported" or static or failed
 
 
 def _among(finding: dict[str, Any], marks: list[tuple[str, ...]]) -> bool:
