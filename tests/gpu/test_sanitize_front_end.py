@@ -273,6 +273,20 @@ def times_factor(x):
     return x * FACTOR
 
 
+def test_an_attribute_may_have_the_name_of_something_around():
+    dtype = tl.float32
+
+    @triton.jit
+    def of_a_dtype(x, out, n):
+        tl.static_assert(out.dtype.element_ty == dtype)
+        total = 0
+        for i in range(n):  # refused
+            total = total + tl.load(x + i)
+
+    _, (event,) = events_of(lambda: launched(of_a_dtype))
+    assert event["finding"]["source"].endswith("# refused")
+
+
 def test_a_kernel_that_cannot_be_read_is_not_accused():
     """Inside a function, with a name that means something else outside; or with what the compiler's process, not the
     compiler, keeps out.

@@ -73,9 +73,11 @@ class Surroundings:
 
 def _named_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """The names that a function uses of its module and of the functions around it, and what they stand for."""
+    around = function.__code__.co_freevars  # among the names are attributes, of which one may be called the same
     for name in (*function.__code__.co_names, "triton"):  # triton stands in the decorator
-        yield name, function.__globals__.get(name)
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        if name not in around:
+            yield name, function.__globals__.get(name)
+    for name, cell in zip(around, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # nothing is bound to it yet
             yield name, cell.cell_contents
 
