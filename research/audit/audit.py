@@ -34,8 +34,13 @@ the exercise asks for. pins.txt has versions and hashes, adapters.py says how ea
 has every message.
 """
 
-REPRODUCED = """
-Each refusal has ten lines against float64 that show it without our exercises: [reproductions.md](reproductions.md).
+FAULTS = """
+What is a fault among these is a row of [the exam](../exam/README.md), `releases/`, called in a few lines beside
+mathematics in float64: a sum in half precision, a first block of -inf, a loss of no rows, offsets beyond 2^31, strides
+that are not looked at, masked-off lanes. The others accuse nobody, and are no rows: what is rounded in between on
+purpose (RMS norm, the gate of SwiGLU, the logits of a head), a loss in the dtype of its logits and NaN behind a key
+that nobody sees, as PyTorch has both, what a package refuses with a sentence (rows of more than 64 kB, gradients of
+float32), and a SwiGLU of tensors without dimensions.
 Two were run on an H100 as well: liger-kernel 0.8.5 gives NaN there for a row of cross-entropy that begins with a whole
 block of -inf, and 0.5.4 for layer norm in float16 of 4,096 columns with a mean of 20, which it sums in float16.
 """
@@ -76,7 +81,7 @@ def page(results: dict[str, list[dict]]) -> str:
             passed = ", ".join(f"{row['exercise']} ({row['cases']})" for row in judged if not row["wrong"])
             wrong = ", ".join(map(refusal, (row for row in judged if row["wrong"])))
             lines.append(f"| {package} | {passed} | {wrong} | {conventions(judged)} |")
-    return "\n".join(lines) + "\n" + REPRODUCED
+    return "\n".join(lines) + "\n" + FAULTS
 
 
 def refusal(row: dict) -> str:

@@ -1,4 +1,4 @@
-"""Packages by version and hash, each into a folder of its own: what audit.py, suites.py and reproductions.py run."""
+"""Packages by version and hash, each into a folder of its own: what audit.py and suites.py run."""
 
 import os
 import subprocess

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import torch
-from fixes import cell as program_cell
 
 FINDING = re.compile(r"\S+\.py:\d+: (?!not judged)\S+ in `")
 REPOSITORIES = Path(__file__).with_name("repositories.md")  # runs with a command of their own, put behind the page
@@ -56,13 +55,23 @@ def result(row: dict) -> str:
     if "unable" in row:
         return "not run"
     if "status" in row:
-        told = program_cell(row) if row["findings"] else program_cell(row).rpartition(",")[0]
-        return "cut off" if row["status"] == 130 else told
+        return "cut off" if row["status"] == 130 else of_program(row)
     found = sum(bool(FINDING.search(message)) for message in row["failed"].values())
     counts = {"passed": row["passed"], "failed": len(row["failed"]), "skipped": row["skipped"], "findings": found}
     missing = row["chosen"] - row["passed"] - row["skipped"] - len(row["failed"])
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     return told + f"; cut off, {missing} not run" * row["cut_off"]
+
+
+def of_program(row: dict) -> str:
+    """What `sanitize` found in a program, or how it ended."""
+    found = [f"**{one['kind']}**{of_tensor(one)}, `{one['kernel']}` line {one['line']}" for one in row["findings"]]
+    why = " ".join((row["failed"] or "not judged").split())
+    return "; ".join(found) or (f"status {row['status']}: {why}" if row["status"] else "clean")
+
+
+def of_tensor(finding: dict) -> str:
+    return f" of `{finding['tensor']}`" if finding["tensor"] else ""
 
 
 def reasons(rows: dict[str, dict], why: dict[str, str]) -> list[str]:
@@ -86,5 +95,5 @@ def failures(row: dict) -> dict[str, str]:
     if "unable" in row:
         return {"": row["unable"]}
     if "status" in row:
-        return {"": program_cell(row)} if row["status"] or row["cut_off"] else {}
+        return {"": of_program(row)} if row["status"] or row["cut_off"] else {}
     return row.get("failed", {})

@@ -24,9 +24,10 @@ from graded_kernels.autograder import EXERCISES, Exercise, WildBug  # noqa: E402
 from graded_kernels.autograder.judge.judge import arguments  # noqa: E402
 from graded_kernels.autograder.runner.call.tree import Tree  # noqa: E402
 
-from ..audit.fix_recipes import FIXES as RECIPES  # noqa: E402
 from . import gpuemu, invariance, order  # noqa: E402
 from .fixes import entered  # noqa: E402
+from .releases import RELEASES  # noqa: E402
+from .repairs import REPAIRS  # noqa: E402
 
 FOUND = {  # a finding of the emulator -> the kind that it is of
     "out-of-bounds": "memory",
@@ -272,15 +273,11 @@ def fixes() -> Iterator[dict]:
 
 
 def repairs() -> Iterator[dict]:
-    """Those of research/audit/fixes.md that were not drawn as well, and that leave no other fault."""
-    drawn = {one.commit for one in entered().values()}
-    for name, one in RECIPES.items():
-        if one.options or any(one.commit.startswith(commit) for commit in drawn):
-            continue
+    for name, one in REPAIRS.items():
         for wrong in (True, False):
             yield row(
                 f"repairs/{name}/{'wrong' if wrong else 'right'}",
-                FOUND[one.kind],
+                one.kind,
                 wrong,
                 "repair",
                 name,
@@ -290,6 +287,25 @@ def repairs() -> Iterator[dict]:
                 twin=f"repairs/{name}/{'right' if wrong else 'wrong'}",
                 repository=one.repository,
                 commit=one.parent if wrong else one.commit,
+            )
+
+
+def releases() -> Iterator[dict]:
+    for name, one in RELEASES.items():
+        for wrong in (True, False)[: 1 + bool(one.right)]:
+            yield row(
+                f"releases/{name}/{'wrong' if wrong else 'right'}",
+                one.kind,
+                wrong,
+                "fix",
+                f"{one.call.__module__}:{name}",
+                f"the report {one.thread}" if one.thread else "one reader of what this project's checkers had flagged",
+                one.licence,
+                place=one.place if wrong else "",
+                second="mathematics in float64, beside the call" if one.differs or not wrong else "",
+                twin=f"releases/{name}/{'right' if wrong else 'wrong'}" if one.right else "",
+                repository=one.repository,
+                commit=one.commit if wrong else one.right,
             )
 
 
@@ -305,6 +321,7 @@ FILES = {
     "invariance": of_rows,
     "fixes": fixes,
     "repairs": repairs,
+    "releases": releases,
 }
 
 

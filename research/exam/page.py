@@ -7,7 +7,7 @@ from .counts import ABOUT_CHECKERS, asked, judged, of
 from .front import front
 from .picture import drawn
 from .row import HERE, KINDS, Row, read
-from .said import Said, kept
+from .said import RESULTS, Said, kept
 
 TEXT = """# The exam: its rows, and how to add to them
 
@@ -74,22 +74,25 @@ No GPU was here: kernels ran in emulators. compute-sanitizer's column is of an H
 2026-11-23; of that day are what Triton's interpreter and triton-viz say of tritonbench, too. An exception in Triton's
 interpreter counts as found. But for `fixes`, rows are not drawn from what people write: most wrong ones were written,
 or chosen, by the authors of one of the checkers. Of the {own} rows of this project's own families ours were made to see
-many; the labels of tritonbench, racebench, gpuemu, invariance, fixes and repairs are others'. A checker that finds a
-wrong program may find something else in it than the label says. Right means that nobody has found a mistake.
+many, and ours had flagged the rows `releases` before they were read; the labels of tritonbench, racebench, gpuemu,
+invariance, fixes, repairs and helion are others'. A checker that finds a wrong program may find something else in it
+than the label says. Right means that nobody has found a mistake.
 """
-OTHERS = ("tritonbench", "racebench", "gpuemu", "invariance", "fixes", "repairs")
+OTHERS = ("tritonbench", "racebench", "gpuemu", "invariance", "fixes", "repairs", "releases", "helion")
 FAMILIES = {
     "answers": "right answers of the course, in PyTorch and Triton",
     "faultless": "right kernels in many styles (tests/material/faultless)",
     "fixes": "kernels of six libraries before a fix commit and as of it ([fixes/DRAWN.md](fixes/DRAWN.md))",
     "gpuemu": "gpuemu's corpus: language models' mistakes in ten operators, and controls",
+    "helion": "Helion's examples, whose kernels it generates",
     "invariance": "functions of a batch that their authors call invariant, or whose launch follows the rows "
     "([invariance.py](invariance.py))",
     "order": "functions of a batch (tests/material/batch_kernels.py)",
     "pairs": "a feature of Triton used right, and with one mistake (tests/material/pairs)",
     "planted": "small kernels with one bug each (tests/material/planted)",
     "racebench": "TritonRaceBench, labelled by triton-viz's authors",
-    "repairs": "kernels before a repair in their library's history and as of it (../audit/fixes.md)",
+    "repairs": "kernels before a repair in their library's history and as of it ([repairs.py](repairs.py))",
+    "releases": "faults that libraries released, called beside what is right ([releases.py](releases.py))",
     "reports": "programs after public bug reports, with a repaired twin",
     "tritonbench": "TritonBench_G, labelled by its maintainers; the rest of what is flagged was read by hand",
     "wild": "functions bug for bug as libraries shipped them (kernels/wild)",
@@ -138,5 +141,8 @@ def write(folder: Path = HERE, above: Path = HERE.parent) -> None:
     drawn(rows, said, folder / "results.svg")
     (folder / "README.md").write_text(text(rows, said), encoding="utf-8")
     (above / "README.md").write_text(front(rows, said), encoding="utf-8")
-    for complaint in complaints:
+    unknown = [
+        f"{file.stem} has no title in counts.py" for file in RESULTS.glob("*.jsonl") if file.stem not in ABOUT_CHECKERS
+    ]
+    for complaint in complaints + sorted(unknown):
         print(f"left out: {complaint}")

@@ -5,6 +5,7 @@ import importlib.util
 import os
 import random
 import runpy
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from graded_kernels.autograder.runner.call.tree import Tree
 
 from . import gpuemu, invariance
 from .fixes import Library
+from .repairs import REPAIRS
 from .row import HERE, Row
 
 MATERIAL = HERE.parents[1] / "tests" / "material"
@@ -35,6 +37,9 @@ Results = tuple[list[torch.Tensor], list[torch.Tensor]]  # what came out, and wh
 
 class Cannot(Exception):
     """Why a checker has nothing to say of a row, in a sentence."""
+
+
+NOT_HERE = (ImportError, subprocess.CalledProcessError)  # what a program needs is missing: it says nothing of a kernel
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,13 @@ class Subject:
 
 
 def subject(row: Row) -> Subject:
-    """Imports the row's program. Raises Cannot where it is somebody else's and not here."""
+    """Imports the row's program. Raises Cannot where it is somebody else's and not here, or cannot be imported."""
     if str(MATERIAL) not in sys.path:
         sys.path.insert(0, str(MATERIAL))
-    return globals()[f"_{row.how}"](row)
+    try:
+        return globals()[f"_{row.how}"](row)
+    except (ImportError, AttributeError, LookupError, StopIteration) as error:
+        raise Cannot(f"{row.entry} cannot be imported: {type(error).__name__}: {error}") from None
 
 
 def sown(seed: int, run: Callable[[], Any]) -> Any:
@@ -195,7 +203,7 @@ def _fix(row: Row) -> Subject:
 
 
 def _repair(row: Row) -> Subject:
-    recipe = importlib.import_module("research.audit.fix_recipes").FIXES[row.entry]
+    recipe = REPAIRS[row.entry]
     library = Library(checkout(row), row.commit)
 
     def run(seed: int) -> None:

@@ -6,12 +6,10 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 import torch
-from graded_kernels.autograder.gpu.sanitize.rules import RULES
 
 pytestmark = pytest.mark.exhaustive  # what they test is a paper's, not what anybody uses
 RESEARCH = Path(__file__).parents[2] / "research"
@@ -29,13 +27,8 @@ def module(monkeypatch):
         "audit",
         "adapters",
         "fetching",
-        "reproductions",
-        "reproductions_of_others",
-        "reproduce",
         "suites",
         "suites_page",
-        "fixes",
-        "fix_recipes",
     ):
         sys.modules.pop(name, None)
 
@@ -47,21 +40,6 @@ def test_every_package_is_pinned_by_hash_and_has_an_adapter(module):
     assert all(pinned.fullmatch(line) for lines in pins.values() for line in lines)
     needs = {need for suite in known.values() for need in suite["needs"]}
     assert {*pins, "torch"} == {*adapters.ADAPTERS, *sum(fetching.NEEDS.values(), ()), *needs, "triton"}
-
-
-def test_every_refusal_of_the_audit_has_a_reproduction(module):
-    known = module("audit/reproduce.py").REPRODUCTIONS.values()
-    shown = {(f"{one.package} {one.version[:12]}".strip(), exercise) for one in known for exercise in one.exercises}
-    rows = json.loads((RESEARCH / "audit/audit.json").read_text(encoding="utf-8"))
-    refused = {(name, row["exercise"]) for name, found in rows.items() for row in found if row.get("wrong")}
-    assert refused
-    assert not {(name.replace(f"torch {torch.__version__}", "torch"), op) for name, op in refused} - shown
-
-
-def test_a_reproduction_with_another_version_names_the_cure(module):
-    told = module("audit/reproduce.py").here("a_sum_in_half_precision")
-    assert told.startswith("not run: it is about liger-kernel 0.5.4, and ")
-    assert "--target FOLDER liger-kernel==0.5.4" in told
 
 
 def test_the_audit_keeps_conventions_apart_from_wrong_numbers(module):
@@ -90,23 +68,20 @@ def test_a_package_that_cannot_be_fetched_keeps_what_was_found(module, monkeypat
 
 
 def test_what_cannot_be_fetched_keeps_what_was_found(module, monkeypatch, tmp_path):
-    suites, reproduce = module("audit/suites.py"), module("audit/reproduce.py")
+    suites = module("audit/suites.py")
     known = suites.suites()
     (key, *_) = [f"{name}/{file['path']}" for name, suite in known.items() for file in suite["files"]]
     version = importlib.import_module("triton").__version__
     monkeypatch.setattr(suites, "suites", lambda: known)
     monkeypatch.setattr(suites, "fetched", lambda suite, folder: "no network")
-    monkeypatch.setattr(reproduce, "apart", lambda name: "not run: no network")
-    kept = {suites: {key: {version: {"unable": "as it was"}}}, reproduce: {"a_masked_value_that_is_nan": "as it was"}}
-    for of, rows in kept.items():
-        monkeypatch.setattr(of, "HERE", tmp_path)
-        monkeypatch.setattr(of, "KEPT", tmp_path / "kept.json")
-        (tmp_path / "kept.json").write_text(json.dumps(rows))
-        of.main([])
-        found = json.loads((tmp_path / "kept.json").read_text())
-        assert "as it was" in str(found.pop(*rows))
-        assert found
-        assert all("no network" in str(row) for row in found.values())
+    monkeypatch.setattr(suites, "HERE", tmp_path)
+    monkeypatch.setattr(suites, "KEPT", tmp_path / "kept.json")
+    (tmp_path / "kept.json").write_text(json.dumps({key: {version: {"unable": "as it was"}}}))
+    suites.main([])
+    found = json.loads((tmp_path / "kept.json").read_text())
+    assert found.pop(key) == {version: {"unable": "as it was"}}
+    assert found
+    assert all("no network" in str(row) for row in found.values())
 
 
 def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path):
@@ -116,40 +91,6 @@ def test_a_package_without_init_is_not_that_of_the_environment(module, tmp_path)
     command = [sys.executable, "-c", "import iniconfig.__about__"]
     child = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
     assert child.stdout == "of the folder\n", child.stderr
-
-
-def test_a_repair_has_two_commits_and_a_finding_that_there_is(module):
-    known = module("audit/fix_recipes.py").FIXES
-    for fix in known.values():
-        assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in (fix.parent, fix.commit))
-        assert fix.kind in RULES
-        assert fix.fault.endswith(".")
-    libraries = Counter(fix.repository for fix in known.values())
-    assert sum(number >= 2 for number in libraries.values()) >= 5
-
-
-def test_a_repair_counts_where_the_finding_is_what_was_repaired(module, monkeypatch, tmp_path):
-    fixes = module("audit/fixes.py")
-    finding = {"kind": "out-of-bounds", "kernel": "k", "tensor": "x", "line": 3}
-    told = {"findings": [finding | {"message": "theirs"}], "not_judged": [], "launches": 1, "failed": None}
-    before, after = fixes.read(1, json.dumps(told)), fixes.read(0, json.dumps(told | {"findings": []}))
-    assert before["findings"] == [finding]
-    name = "liger_swiglu"
-    monkeypatch.setattr(fixes, "FIXES", {name: fixes.FIXES[name]})
-    page = fixes.page({f"{name}/before": before, f"{name}/after": after | {"date": "today"}})
-    assert "| **out-of-bounds** of `x`, `k` line 3 | clean, 1 launch | today |" in page
-    assert "Flagged before: 1 of 1. Clean after: 1." in page
-    other = before | {"findings": [finding | {"kind": "masked-load"}]}
-    assert "Flagged before: 0 of 1. Clean after: 0." in fixes.page({f"{name}/before": other, f"{name}/after": other})
-    for attribute, value in {"HERE": tmp_path, "KEPT": tmp_path / "fixes.json"}.items():
-        monkeypatch.setattr(fixes, attribute, value)
-    fixes.KEPT.write_text(json.dumps({f"{name}/before": before}))
-    monkeypatch.setattr(fixes, "checkout", lambda *what: "no network")
-    fixes.main([name])
-    assert json.loads(fixes.KEPT.read_text()) == {
-        f"{name}/before": before,
-        f"{name}/after": {"unable": "not run: no network"},
-    }
 
 
 JUNIT = """<testsuites><testsuite>

@@ -8,11 +8,16 @@ import torch
 
 from ..row import Row
 from ..said import Said
-from ..subject import Cannot, subject
+from ..subject import NOT_HERE, Cannot, subject
 
 DRAWS = 5
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-2}
 CRASH_IS_FOUND = True
+SILENT = ("batch", "rows", "script", "launch", "repair")  # ways of a row in which nothing says what is right
+
+
+def refuses(row: Row) -> str:
+    return "the program says nothing of what is right" if row.how in SILENT else ""
 
 
 def check(row: Row) -> Said:
@@ -34,9 +39,11 @@ def compared(row: Row, one) -> Said:
     for seed in range(DRAWS if one.seeded else 1):
         try:
             told = one.run(seed)
+        except Cannot:
+            raise
+        except NOT_HERE as error:
+            raise Cannot(f"not run: what it needs is not here: {str(error)[:200]}") from None
         except Exception as error:
-            if type(error).__name__ == "Cannot":
-                raise
             return Said(row.name, True, says=f"raises {type(error).__name__}: {' '.join(str(error).split())[:200]}")
         if told is None:
             raise Cannot("the program says nothing of what is right")

@@ -10,7 +10,7 @@ from triton.runtime.jit import JITFunction
 
 from ..row import Row
 from ..said import Said
-from ..subject import Cannot, subject
+from ..subject import NOT_HERE, Cannot, subject
 
 CRASH_IS_FOUND = True
 
@@ -42,6 +42,8 @@ def check(row: Row) -> Said:
             one.launch()
         except Cannot:
             raise
+        except NOT_HERE as error:
+            raise Cannot(f"not run: what it needs is not here: {str(error)[:200]}") from None
         except SystemExit:
             pass
         except Exception as error:

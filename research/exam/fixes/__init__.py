@@ -86,7 +86,6 @@ def fix(repository: str, commit: str, kind: str, place: str, licence: str, diffe
 
 
 def entered() -> dict[str, Fix]:
-    """All fixes, by the name of the call."""
-    for library in LIBRARIES:
-        importlib.import_module(f".{library}", __name__)
-    return FIXES
+    """All fixes, by the name of the call, in the order of `LIBRARIES`."""
+    modules = [importlib.import_module(f".{library}", __name__).__name__ for library in LIBRARIES]
+    return {name: one for module in modules for name, one in FIXES.items() if one.call.__module__ == module}

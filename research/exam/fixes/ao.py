@@ -17,12 +17,7 @@ def ao(commit: str, kind: str, place: str, differs: bool = True):
     differs=False,
 )
 def fp8_scales_of_rows(library):
-    ops = library.module(
-        "",
-        "torchao.prototype.blockwise_fp8_training.kernels",
-        torchao__float8__config={"e4m3_dtype": torch.float8_e4m3fn},
-        torchao__prototype__moe_training__utils={"_is_column_major": None, "_is_row_major": None},
-    )
+    ops = blockwise(library)
     rows, block = 3, 16
     x = torch.randn(rows, block, device="cuda")
     y, scales = torch.empty_like(x), torch.empty(rows, 1, device="cuda")
@@ -33,17 +28,31 @@ def fp8_scales_of_rows(library):
     return scales, x.double().abs().amax(1, keepdim=True) / 448
 
 
-def mx(library, x, mode):
-    """What the kernel of rows of 32 makes of x, the scales as bytes; as on ROCm, where it needs no PTX."""
+def blockwise(library):
+    return library.module(
+        "",
+        "torchao.prototype.blockwise_fp8_training.kernels",
+        torchao__float8__config={"e4m3_dtype": torch.float8_e4m3fn},
+        torchao__prototype__moe_training__utils={"_is_column_major": None, "_is_row_major": None},
+    )
+
+
+def formats(library):
+    """The kernels of MX formats; as on ROCm, where they need no PTX."""
     torch.utils._triton.has_triton = lambda: True
     yes = lambda *version: True  # noqa: E731
     utils = ("is_MI350", "is_ROCM", "is_sm_at_least_100", "is_cuda_version_at_least", "torch_version_at_least")
-    ops = library.module(
+    return library.module(
         "",
         "torchao.prototype.mx_formats.kernels",
         torchao__utils=dict.fromkeys(utils, yes) | {"is_mslk_version_at_least": lambda *version: False},
         torchao__prototype__mx_formats__config={"ScaleCalculationMode": type("Mode", (), {"RCEIL": 0, "FLOOR": 1})},
     )
+
+
+def mx(library, x, mode):
+    """What the kernel of rows of 32 makes of x, the scales as bytes."""
+    ops = formats(library)
     rows, columns = x.shape
     y, scales = torch.empty_like(x, dtype=torch.float8_e4m3fn), torch.empty(rows, columns // 32, device="cuda").byte()
     ops.to_mxfp8_dim0_kernel[lambda meta: (-(-rows // meta["ROW_TILE_SIZE"]), -(-columns // meta["COL_TILE_SIZE"]))](
