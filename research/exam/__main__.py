@@ -6,7 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from .row import KINDS, chosen, read
+from .row import KINDS, Row, chosen, read
+from .said import Said, keep, kept
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,7 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     checker = (asked.checker or "").replace("-", "_")
     if checker not in CHECKERS:
-        options.error(f"there is no checker {asked.checker}: name one of {', '.join(CHECKERS)}")
+        what = f"there is no checker {asked.checker}" if asked.checker else "nothing is asked: --page, or --checker"
+        options.error(f"{what}: name one of {', '.join(CHECKERS)}")
     if asked.checkouts:
         os.environ["EXAM_CHECKOUTS"] = str(asked.checkouts.resolve())
     rows, complaints = read()
@@ -44,25 +46,29 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(checker: str, wanted: list, again: bool, seconds: int, gigabytes: int) -> None:
-    """Runs what has no result, and writes each as it comes."""
+    """Runs what has no result, and writes each as it comes; where one is not run, what was said before stays."""
     from .examine import examined
-    from .said import keep, kept
 
     said = kept(checker)
     todo = [row for row in wanted if again or row.name not in said or said[row.name].cannot.startswith("not run")]
     print(f"{checker}: {len(wanted) - len(todo)} of {len(wanted)} rows have a result", file=sys.stderr)
     begun = time.monotonic()
     for number, row in enumerate(todo, 1):
-        one = said[row.name] = examined(checker, row, seconds, gigabytes)
-        keep(checker, said)
+        one = examined(checker, row, seconds, gigabytes)
+        stays = row.name in said and one.cannot.startswith("not run")
+        if not stays:
+            keep(checker, kept(checker) | {row.name: one})  # another run may have written meanwhile
         left = (time.monotonic() - begun) / number * (len(todo) - number)
-        verdict = f"cannot: {one.cannot}" if one.cannot else f"found {one.kind}" if one.found else "nothing found"
-        right = "" if one.cannot or one.found == row.wrong else "MISSED, " if row.wrong else "FALSE ALARM, "
-        print(
-            f"{number}/{len(todo)} {row.name}: {right}{verdict[:100]} ({one.seconds:.1f} s; {left / 60:.0f} min left)",
-            file=sys.stderr,
-            flush=True,
-        )
+        told = verdict(row, one) + (f"; what was said on {said[row.name].date} stays" if stays else "")
+        time_left = f"({one.seconds:.1f} s; {left / 60:.0f} min left)"
+        print(f"{number}/{len(todo)} {row.name}: {told} {time_left}", file=sys.stderr, flush=True)
+
+
+def verdict(row: Row, said: Said) -> str:
+    if said.cannot:
+        return f"cannot: {said.cannot}"
+    right = "" if said.found == row.wrong else "MISSED, " if row.wrong else "FALSE ALARM, "
+    return right + (f"found {said.kind}" if said.found else "nothing found")
 
 
 if __name__ == "__main__":

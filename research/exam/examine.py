@@ -102,9 +102,9 @@ def _raises(error: Exception) -> str:
 def _said(checker: str, row: Row) -> dict:
     """The fields of `Said` that the adapter decides."""
     try:
-        said = _adapter(checker).check(row)
+        said = asdict(_adapter(checker).check(row))
     except Cannot as error:
         return {"cannot": str(error)}
     except Exception as error:
         return {"cannot": _raises(error)}
-    return {name: value for name, value in asdict(said).items() if name != "row"}
+    return {name: value for name, value in said.items() if name != "row"}

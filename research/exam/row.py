@@ -28,7 +28,7 @@ WAYS = {
     "rows": "somebody else's function of a batch, by its name in invariance.py",
     "script": "somebody else's file, run as it is: repository, commit and path say which",
     "fix": "somebody else's kernels as of a commit, called by a function of ours that says what is right",
-    "repair": "the same, by the name of a call in research/audit/fix_recipes.py, which says nothing of what is right",
+    "repair": "the same, by the name of a call in repairs.py, which says nothing of what is right",
     "launch": "somebody else's kernel, arguments and grid, by the name of a row of their table",
     "arrays": "somebody else's function of NumPy arrays, by its folder; gpuemu.py has inputs, and what is right",
 }
@@ -69,8 +69,11 @@ def read(folder: Path = ROWS) -> tuple[dict[str, Row], list[str]]:
     for file in sorted(folder.glob("*.toml")):
         try:
             tables = tomllib.loads(file.read_text(encoding="utf-8")).get("row", [])
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # no TOML, or no UTF-8
             complaints.append(f"{file.name} is no TOML: {error}")
+            continue
+        if not isinstance(tables, list):
+            complaints.append(f"{file.name}: a row is a table [[row]], with two brackets")
             continue
         for number, table in enumerate(tables, 1):
             name = table.get("name") or f"row {number} of {file.name}"
@@ -92,6 +95,9 @@ def misfit(table: dict) -> str:
     missing = [name for name, field in known.items() if field.default is MISSING and table.get(name) in (None, "")]
     if unknown or missing:
         return f"it has no {missing[0]}" if missing else f"no row has a {unknown[0]}"
+    for name, value in table.items():
+        if not isinstance(value, bool if name == "wrong" else str):
+            return f"{name} is {value!r}, and not {'true or false' if name == 'wrong' else 'a text'}"
     if table["kind"] not in KINDS:
         return f"{table['kind']!r} is no kind; kinds are {', '.join(KINDS)}"
     if table["how"] not in WAYS:
@@ -100,6 +106,8 @@ def misfit(table: dict) -> str:
         return "it is wrong, and place does not say what is"
     if table["how"] in OTHERS and not (table.get("repository") and table.get("commit")):
         return "somebody else's program needs repository and commit"
+    if table["how"] == "file" and not (HERE / table["entry"]).is_file():
+        return f"there is no file {table['entry']} in research/exam"
     if table["how"] == "exercise" and not table.get("exercise"):
         return "a function that is called as an exercise needs the exercise's name"
     return ""

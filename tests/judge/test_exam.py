@@ -71,6 +71,9 @@ def test_the_table_is_what_the_project_has():
         ({"author": "x"}, "no row has a author"),
         ({"how": "script"}, "needs repository and commit"),
         ({"how": "exercise"}, "needs the exercise's name"),
+        ({"wrong": "yes"}, "wrong is 'yes', and not true or false"),
+        ({"commit": 7}, "commit is 7, and not a text"),
+        ({"how": "file", "entry": "reports/no.py"}, "there is no file reports/no.py"),
     ],
 )
 def test_a_row_that_is_none_is_told(change, says):
@@ -85,6 +88,8 @@ def write(folder, *tables):
 
 def test_what_is_bad_in_a_table_is_named_and_the_rest_stays(tmp_path):
     (tmp_path / "broken.toml").write_text("[[row", encoding="utf-8")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff")
+    (tmp_path / "one.toml").write_text('[row]\nname = "own/one"', encoding="utf-8")
     right = GOOD | {"name": "own/two", "wrong": False}
     write(
         tmp_path,
@@ -99,6 +104,8 @@ def test_what_is_bad_in_a_table_is_named_and_the_rest_stays(tmp_path):
     assert list(rows) == ["own/one"]
     for says in (
         "broken.toml is no TOML",
+        "bytes.toml is no TOML",
+        "one.toml: a row is a table [[row]]",
         "own/one: there are two rows of this name",
         "own/nobody says so: it has no wrong",
         "own/two: its twin own/one is the same program",
@@ -171,6 +178,16 @@ def test_what_ends_an_adapter_is_told(adapter):
     assert "MemoryError" in examine.examined("mine", broken("grows"), gigabytes=4).cannot
     adapter(check, CRASH_IS_FOUND=True)
     assert examine.examined("mine", broken("dies")).found
+
+
+@pytest.mark.parametrize("checker", ["interpreter", "allclose"])
+def test_a_program_that_needs_what_is_not_here_is_not_called_wrong(tmp_path, checker):
+    program = tmp_path / "program.py"
+    program.write_text("import nobody_has_this")
+    said = examine.examined(checker, broken("needs", how="file", entry=str(program)))
+    assert said.cannot == "not run: what it needs is not here: No module named 'nobody_has_this'"
+    said = examine.examined(checker, broken("nowhere", entry="nobody_has_this:main"))
+    assert said.cannot.startswith("nobody_has_this:main cannot be imported: ModuleNotFoundError")
 
 
 def git(folder, *words):
@@ -247,6 +264,10 @@ def test_a_run_goes_on_where_it_was_left(tmp_path, monkeypatch, adapter, capsys)
     said = kept("mine")
     assert said["planted/duplicate_lanes"].says == "before"
     assert said["planted/aliasing_store"].found
+    adapter(lambda row: Said(row.name, cannot="not run: no GPU"))
+    assert command.main(["--checker", "mine", "--family", "planted", "--kind", "race", "--again"]) == 0
+    assert "stays" in capsys.readouterr().err
+    assert kept("mine") == said
     with pytest.raises(SystemExit):
         command.main(["--checker", "nobody"])
     assert "there is no checker nobody: name one of mine" in capsys.readouterr().err
