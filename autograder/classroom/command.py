@@ -3,8 +3,6 @@ when they are called.
 """
 
 import argparse
-import atexit
-import gc
 from pathlib import Path
 
 from ..words import Commands
@@ -94,5 +92,4 @@ def run_grade(options: argparse.Namespace) -> int:
 
     with no_garbage():
         from .grade import main
-    atexit.register(gc.freeze)  # else all of it is looked through once more when the process ends, half a second
     return main(options)

@@ -189,12 +189,11 @@ def test_the_jobs_of_a_notebook_are_made_once_whatever_their_verdicts_are(made_c
 
 
 def test_the_command_does_not_look_through_its_imports_again(tmp_path):
-    code = "import argparse, atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 200_000))\n"
-    code += "from graded_kernels.autograder.classroom import command, grade\n"
-    code += "grade.main = lambda options: print(gc.isenabled(), gc.get_freeze_count() > 100_000) or gc.unfreeze()\n"
-    code += "command.run_grade(argparse.Namespace())\nmore = [[] for _ in range(200_000)]\n"
+    code = "import argparse, gc\nfrom graded_kernels.autograder.classroom import command, grade\n"
+    code += "grade.main = lambda options: print(gc.isenabled(), gc.get_freeze_count() > 100_000)\n"
+    code += "command.run_grade(argparse.Namespace())\n"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert ran.stdout.split() == ["True", "True", "True"], ran.stderr
+    assert ran.stdout.split() == ["True", "True"], ran.stderr
 
 
 def spent_by_a_worker() -> tuple[int, float, bool]:

@@ -1,6 +1,8 @@
 """The command line: exit status, what lands on stdout and on stderr, and answers that misbehave."""
 
 import json
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -261,6 +263,17 @@ def test_a_limit_that_is_not_a_time_is_wrong_usage(answer, capsys, number):
         cli.main(["check", "silu_backward", str(answer(CANDLE)), f"--seconds={number}"])
     assert ended.value.code == 2
     assert f"'{number}' is not a number of seconds above 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["check", "silu_backward", "a.py", "--in-process"], ["compare", "a.py:f", "a.py:f"]])
+def test_a_command_does_not_look_through_its_imports(words, tmp_path):
+    (tmp_path / "a.py").write_text("")
+    code = "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 200_000))\n"
+    code += f"from graded_kernels.autograder.cli import main\nassert main({words}) == 2\n"
+    code += "print(gc.isenabled(), gc.get_freeze_count() > 100_000)\n"
+    code += "gc.unfreeze()\nmore = [[] for _ in range(200_000)]\n"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert f"{ran.stdout}{ran.stderr}".count("True") == 3, ran.stderr
 
 
 def test_a_family_of_compare_may_begin_with_a_minus():

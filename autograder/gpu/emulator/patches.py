@@ -70,13 +70,10 @@ def check() -> None:
     Raises:
         RuntimeError: something the emulator patches does not exist, or kernels are compiled instead of interpreted.
     """
-    missing = [
-        f"{owner}.{name}" for owner, names in INTERPRETER.items() for name in names if not hasattr(at(owner), name)
-    ]
-    names = vars(StrictBuilder).keys() | vars(Atomics).keys() | vars(Integers).keys()
-    ours = {name for name in names if name.startswith(("create_", "get_")) or name.endswith(("_op", "_impl"))}
+    held = {owner: at(owner) for owner in INTERPRETER}
+    missing = [f"{owner}.{name}" for owner in held for name in INTERPRETER[owner] if not hasattr(held[owner], name)]
     missing += [
-        f"InterpreterBuilder.{n}" for n in sorted(ours - _ADDED) if not hasattr(interpreter.InterpreterBuilder, n)
+        f"InterpreterBuilder.{name}" for name in _replaced() if not hasattr(interpreter.InterpreterBuilder, name)
     ]
     if missing:
         raise RuntimeError(
@@ -87,6 +84,14 @@ def check() -> None:
         raise RuntimeError(
             "Set TRITON_INTERPRET=1 in the environment before triton is first imported: kernels are being compiled."
         )
+
+
+@functools.cache
+def _replaced() -> list[str]:
+    """What the emulator's builder has in place of the interpreter's own."""
+    names = vars(StrictBuilder).keys() | vars(Atomics).keys() | vars(Integers).keys()
+    ours = {name for name in names if name.startswith(("create_", "get_")) or name.endswith(("_op", "_impl"))}
+    return sorted(ours - _ADDED)
 
 
 class Patches:

@@ -69,10 +69,12 @@ def main(options: argparse.Namespace) -> int:
     if not options.candidate:
         raise UsageError("name a reference and a candidate, or a table of them with --table")
     stdout = keep_stdout()
-    from ...words import Terminal
-    from ..report import terminal  # after the command line was understood: it takes seconds
-    from .errors import CompareError
-    from .values_and_rows import compare
+    from ...words import Terminal, no_garbage
+
+    with no_garbage():  # after the command line was understood: it takes seconds
+        from ..report import terminal
+        from .errors import CompareError
+        from .values_and_rows import compare
 
     try:
         report = compare(
