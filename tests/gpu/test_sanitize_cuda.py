@@ -471,6 +471,19 @@ def test_a_tensor_under_another_type_is_put_to_the_compiler(events):
     assert [event["form"]["launch"]["signature"]["x"] for event in events if "form" in event] == ["*fp32"]
 
 
+def test_a_kernel_may_derive_its_name_from_a_launch(events):
+    def name(special):
+        return f"n_{special.signature['n']}_{'_'.join(one for one, value in special.constants.items() if value == 1)}"
+
+    @triton.jit(repr=name)
+    def named(x, n, one):
+        pass
+
+    x = torch.ones(16, device="cuda")
+    assert named.warmup(x, 2**31, 1, grid=(1,)).name == "n_i64_one"
+    assert named[(1,)](x, 7, 3).metadata.name == "n_i32_"
+
+
 def test_a_class_of_ones_own_for_kernels_is_named(events):
     class Kernel(triton.JITFunction):
         pass

@@ -1,5 +1,6 @@
 """Triton's driver for the simulated GPU, and its benchmark functions, which run once and time nothing."""
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable
@@ -98,12 +99,22 @@ class Compiled:
 
     def __init__(self, kernel: Any, args: tuple[Any, ...], options: dict[str, Any], code: Callable[..., Any]):
         self._kernel, self._options, warps = kernel, options, options.get("num_warps", 4)
-        self._args, self._code, self.name = args, code, kernel.__name__
+        self._args, self._code = args, code
         parameters = inspect.signature(kernel.fn).parameters.values()
         defaults = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
         self.given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **options}
         shared = 4 * _WARP * warps
-        self.metadata = SimpleNamespace(shared=shared, num_warps=warps, name=kernel.__name__)
+        self.name = self._name()
+        self.metadata = SimpleNamespace(shared=shared, num_warps=warps, name=self.name)
+
+    def _name(self) -> str:
+        """The kernel's, which it may derive from the types and constants of a launch (``repr=`` of `triton.jit`)."""
+        if derived := self._kernel.kwargs.get("repr"):
+            with contextlib.suppress(OSError, TypeError, ValueError):
+                launch = self.described()
+                types = {**launch.signature, **dict.fromkeys(launch.constants, "constexpr")}
+                return str(derived(SimpleNamespace(signature=types, constants={**launch.constants})))
+        return str(self._kernel.__name__)
 
     @functools.cached_property
     def asm(self) -> Any:
