@@ -26,7 +26,7 @@ class Process:
         self._folder = tempfile.TemporaryDirectory(prefix="compare-", ignore_cleanup_errors=True)
         own = {"OMP_NUM_THREADS": "1", "TMPDIR": self._folder.name}  # one thread: there is a process for every core
         self._closed = False
-        self._server = LineServer(f"{__package__}.table_process", os.environ | own, self._said)
+        self._server = LineServer(f"{__package__}.table_worker", os.environ | own, self._said)
 
     def __enter__(self) -> Self:
         return self

@@ -1,8 +1,4 @@
-"""Makes the verdict on a job in this process.
-
-``python -m graded_kernels.autograder.judge.side_by_side.table_process`` takes a job a line and answers with a verdict a
-line.
-"""
+"""Makes the verdict on a job in this process."""
 
 import contextlib
 import json
@@ -178,7 +174,3 @@ def main() -> None:
         except (OtherVersions, SandboxError) as error:
             found = {UNFIT: str(error)}
         print(json.dumps(found), file=answers, flush=True)
-
-
-if __name__ == "__main__":
-    main()
