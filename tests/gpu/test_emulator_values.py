@@ -135,3 +135,20 @@ def test_a_kernel_that_asks_for_its_device_takes_the_branch_of_a_gpu():
     with Emulator():
         target_kernel[(1,)](out)
     assert out.tolist() == [1, 1, 0]
+
+
+@triton.jit
+def magnitude_of_float8(x_ptr, out_ptr, DTYPE: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    value = tl.abs(tl.load(x_ptr + at).to(DTYPE, bitcast=True))
+    tl.store(out_ptr + at, value.to(tl.int8, bitcast=True))
+
+
+@pytest.mark.parametrize("dtype", [tl.float8e4b15, tl.float8e4nv, tl.float8e5], ids=str)
+def test_the_magnitude_of_a_float8_is_its_bits_without_the_sign(dtype):
+    """Of one that Triton makes in software as well, for which `tl.abs` is an "and" of a float and an integer."""
+    codes, out = torch.arange(-128, 128).to(torch.int8), torch.zeros(256, dtype=torch.int8)
+    with Emulator() as emulator:
+        magnitude_of_float8[(1,)](codes, out, DTYPE=dtype, N=256)
+    assert emulator.findings == ()
+    assert torch.equal(out, codes & 127)

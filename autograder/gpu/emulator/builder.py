@@ -160,6 +160,8 @@ class StrictBuilder(Atomics):
             if values.dtype == lhs.data.dtype:
                 return TensorHandle(values, lhs.dtype)
             return rounded(values, lhs.dtype)
+        if op is np.bitwise_and and lhs.dtype.scalar.is_fp8():  # of bits: `tl.abs` of a float8 made in software
+            return TensorHandle(lhs.data & rhs.data.view(np.uint8), lhs.dtype)
         a, b = wide(lhs), wide(rhs)
         if a.dtype == np.bool_ and b.dtype == np.bool_ and op in (np.add, np.subtract, np.multiply):
             return TensorHandle((op(a.astype(np.int8), b.astype(np.int8)) & 1).astype(np.bool_), tl.int1)
