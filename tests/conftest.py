@@ -82,8 +82,21 @@ def pytest_xdist_auto_num_workers(config) -> int:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
     """What is read here stays until the end: looking through it for garbage takes a third of the time to read it."""
-    with no_garbage():
+    with no_garbage(), _first_alone():
         return (yield)
+
+
+@contextlib.contextmanager
+def _first_alone():
+    """In a checkout whose tests were never read, one test process reads them while the others wait, and take then the
+    bytecode that it leaves: each would make all of it, in as long as everything else that reading takes.
+    """
+    made = Path(__file__).parent.glob("*/__pycache__")
+    with open(__file__) as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if sys.dont_write_bytecode or any(made):
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        yield
 
 
 def pytest_report_header(config) -> str:
