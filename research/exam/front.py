@@ -48,6 +48,8 @@ issue with the name of the row, or with a new row.
 - Whole test suites of six libraries under the simulated GPU, Triton's tutorials, and the examples of Helion that take
   more than a minute ([audit/suites.md](audit/suites.md)): of their thousands of launches nobody says one by one which
   are right. What was found wrong there are rows of `releases/`.
+- Triton's own language tests, here and in Triton's interpreter ([language_tests/README.md](language_tests/README.md)):
+  they say how a kernel runs, not what is wrong in it.
 - Released packages put to the course's exercises ([audit/audit.md](audit/audit.md)): what one does not pass may be its
   choice. What is a fault is a row of `releases/`.
 - Two repairs, FlagOpen/FlagGems f395f956 and BobMcDear/attorch 194d60ca, both of layer norm's gradient: the repaired
