@@ -19,8 +19,9 @@ right, are put to each checker, ours among them. Not one sees every kind of mist
 **found**: of the wrong programs that the checker could take, those that it calls wrong. **accused**: of the right ones
 that it could take, those that it calls wrong. The first two columns count {sure} programs of which a second source says
 what the first does; *one source* are the others. **cannot**: programs of which it has nothing to say (no Triton kernel,
-no reference, not here). *seconds*: the middle one, by the clock, on two cores that were shared. No GPU was here:
-kernels ran in emulators, but for compute-sanitizer, which is the second source of many and is not counted by it.
+no reference, not here). *seconds*: the middle one, by the clock, on two cores that were shared. No GPU was here,
+but for compute-sanitizer, which is the second source of many and is not counted by it: kernels ran in emulators, those
+of `allclose` in Triton's interpreter, where an exception counts as found.
 
 ![{alt}](exam/results.svg)
 
@@ -30,7 +31,8 @@ Kinds, second sources, whose programs they are, how to add a row or a checker: *
   people make, it accepts {accepted}; `check`, with the inputs that were made for them, {refused}.
 - **Accesses outside, races and values that nobody wrote are seen by running the kernel under a checker**, and checkers
   differ. Of TritonBench's {bench} wrong programs `sanitize` finds {bench_ours} without a GPU, and compute-sanitizer on
-  an H100 {bench_cs}, of those that it could take.
+  an H100 {bench_cs}, of those that it could take. Of TritonRaceBench's races the prover of its authors, triton-viz's
+  branch, finds {races_branch}, and `sanitize` {races_ours}.
 - **Whether a row depends on the rows beside it** is seen by `neighbours` alone: of {rows_of_others}
   functions of vLLM, sglang, Liger-Kernel and others it judges {as_said} as the text of their launch says.
 
@@ -92,6 +94,7 @@ def front(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
     every, those = list(rows.values()), asked(said)
     wild = [row for row in every if row.family == "wild"]
     bench = [row for row in every if row.family == "tritonbench"]
+    races = [row for row in every if row.family == "racebench"]
     found, taken = judged(wild, said.get("allclose", {}), True)
     return TEXT.format(
         rows=len(every),
@@ -106,6 +109,8 @@ def front(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
         bench=sum(row.wrong for row in bench),
         bench_ours=of(*judged(bench, said.get("sanitize", {}), True)),
         bench_cs=of(*judged(bench, said.get("compute_sanitizer", {}), True)),
+        races_branch=of(*judged(races, said.get("triton_viz_branch", {}), True)),
+        races_ours=of(*judged(races, said.get("sanitize", {}), True)),
         rows_of_others=sum(row.family == "invariance" for row in every),
         as_said=agreed([row for row in every if row.family == "invariance"], said.get("neighbours", {})),
         ours="\n\n".join(mistakes(every, name, those[name]) for name in OURS if name in those),

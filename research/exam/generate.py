@@ -302,7 +302,7 @@ def releases() -> Iterator[dict]:
                 f"the report {one.thread}" if one.thread else "one reader of what this project's checkers had flagged",
                 one.licence,
                 place=one.place if wrong else "",
-                second="mathematics in float64, beside the call" if one.differs or not wrong else "",
+                second=one.second,
                 twin=f"releases/{name}/{'right' if wrong else 'wrong'}" if one.right else "",
                 repository=one.repository,
                 commit=one.commit if wrong else one.right,

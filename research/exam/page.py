@@ -52,8 +52,10 @@ Found of the wrong ones, in brackets accused of the right ones; '-' where the ch
   the checker cannot take it, `refuses(row)` returns why, and no process is started. `CRASH_IS_FOUND = True` says that a
   program which dies by a signal was found to be wrong. An adapter that raises is named as such, row by row. Its title,
   and the kinds that its authors say it sees, stand in `counts.py`.
-- **Others' files**: `--checkouts FOLDER`, with a checkout of each repository in `FOLDER/owner+name`, at the commit that
-  the row names.
+- **Others' files**: `--checkouts FOLDER`, with a clone of each repository in `FOLDER/owner+name`, at the commit that
+  the row names; of `fixes`, `repairs` and `releases` the history is read. What a family or a checker needs beside
+  it, its file says (`rows/helion.toml`, `invariance.py`, `checkers/triton_viz.py`). Without it a row is "not run", and
+  what was said before stays.
 - **Halves**: `half.py` puts each row into the public or the hidden half by its name; `labels.txt` has the hidden
   half's labels as salted hashes. The salt is not in the repository. Who publishes it lets anybody verify that no label
   was changed after a checker's result: `python -m research.exam.half` asks for it, or takes it from `EXAM_SALT`. After
@@ -72,11 +74,14 @@ sanitize` runs them, with a clone that has the history in `FOLDER/owner+name`.
 
 No GPU was here: kernels ran in emulators. compute-sanitizer's column is of an H100, where tritonbench was run on
 2026-11-23; of that day are what Triton's interpreter and triton-viz say of tritonbench, too. An exception in Triton's
-interpreter counts as found. But for `fixes`, rows are not drawn from what people write: most wrong ones were written,
-or chosen, by the authors of one of the checkers. Of the {own} rows of this project's own families ours were made to see
-many, and ours had flagged the rows `releases` before they were read; the labels of tritonbench, racebench, gpuemu,
-invariance, fixes, repairs and helion are others'. A checker that finds a wrong program may find something else in it
-than the label says. Right means that nobody has found a mistake.
+interpreter counts as found, for `allclose` as well, whose kernels ran in it: {raised} of the {alarms} right programs
+that `allclose` accuses raise there, and of the others the interpreter's result is not PyTorch's.
+
+But for `fixes`, rows are not drawn from what people write: most wrong ones were written, or chosen, by the authors of
+one of the checkers. Of the {own} rows of this project's own families ours were made to see many, and ours had flagged
+the rows `releases` before they were read; the labels of tritonbench, racebench, gpuemu, invariance, fixes, repairs and
+helion are others'. A checker that finds a wrong program may find something else in it than the label says. Right means
+that nobody has found a mistake.
 """
 OTHERS = ("tritonbench", "racebench", "gpuemu", "invariance", "fixes", "repairs", "releases", "helion")
 FAMILIES = {
@@ -101,7 +106,10 @@ FAMILIES = {
 
 def text(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
     every, those = list(rows.values()), asked(said)
+    alarms = [one for row, one in said.get("allclose", {}).items() if one.found and not rows[row].wrong]
     return TEXT.format(
+        alarms=len(alarms),
+        raised=sum(one.says.startswith("raises") for one in alarms),
         names=" | ".join(ABOUT_CHECKERS[name][0] for name in those),
         bars="|".join("---" for _ in those),
         kinds="\n".join(of_a_kind(kind, [row for row in every if row.kind == kind], those) for kind in KINDS),

@@ -16,12 +16,13 @@ from .fixes import Library
 from .fixes.ao import blockwise, formats
 from .fixes.gems import part
 from .fixes.liger import UTILS
+from .repairs import rows_2_to_the_30_apart
 
 
 @dataclass(frozen=True)
 class Release:
     """commit: the release that is wrong. right: one that is not, "" where there is none. kind: of row.KINDS. place:
-    what is wrong. differs: whether what comes out was seen to differ from mathematics in float64. thread: of a report.
+    what is wrong. second: who says so beside the reader, "" for nobody. thread: of a report.
     """
 
     repository: str
@@ -30,7 +31,7 @@ class Release:
     kind: str
     place: str
     right: str
-    differs: bool
+    second: str
     thread: str
     call: Callable[[Library], tuple[Any, Any]]
 
@@ -45,12 +46,13 @@ LICENCES = {
 }
 LIGER, FLASH, ATTORCH, GEMS, AO = LICENCES
 OF = {LIGER: "000be60929", FLASH: "060c9188be", ATTORCH: "67c2772baf", GEMS: "ed2508bcb5", AO: "36027d82d1"}
+FLOAT64 = "mathematics in float64, beside the call"  # it was seen to differ
 OLD_LIGER = "911db5dd35"  # 0.5.4
 
 
 def released(repository: str, kind: str, place: str, commit: str = "", **more) -> Callable:
     """Enters a call into `RELEASES`: a function of a `Library` that returns what came out and what is right."""
-    known = {"right": "", "differs": False, "thread": ""} | more
+    known = {"right": "", "second": "", "thread": ""} | more
 
     def enter(call: Callable) -> Callable:
         what = repository, f"{LICENCES[repository]}, not copied", commit or OF[repository], kind, place
@@ -64,12 +66,6 @@ def random(*shape: int) -> torch.Tensor:
     return torch.randn(*shape, device="cuda")
 
 
-def rows_2_to_the_30_apart() -> torch.Tensor:
-    """Three rows of 64 in float16; of the gigabytes between them nothing is touched."""
-    x = torch.empty(2**31 + 64, dtype=torch.float16, device="cuda").as_strided((3, 64), (2**30, 1))
-    return x.copy_(random(3, 64))
-
-
 def liger(library: Library, name: str) -> Any:
     return library.module("src", f"liger_kernel.ops.{name}", liger_kernel__utils=UTILS)
 
@@ -80,7 +76,7 @@ def liger(library: Library, name: str) -> Any:
     "ops/layer_norm.py of 0.5.4: a float16 row is summed in float16, which ends at 65,504",
     OLD_LIGER,
     right=OF[LIGER],
-    differs=True,
+    second=FLOAT64,
 )
 def liger_layer_norm_of_halves(library):
     x, weight = (random(4, 4096) + 20).half(), torch.ones(4096, device="cuda").half()
@@ -92,7 +88,7 @@ def liger_layer_norm_of_halves(library):
     LIGER,
     "values at an edge",
     "ops/cross_entropy.py: a row that begins with a whole block of -inf has the loss NaN",
-    differs=True,
+    second=FLOAT64,
     thread="github.com/Dao-AILab/flash-attention/issues/1930",
 )
 def liger_first_block_of_infinity(library):
@@ -105,7 +101,7 @@ def liger_first_block_of_infinity(library):
     "values at an edge",
     "ops/cross_entropy.py: of no rows there is no loss, but an error",
     right=OLD_LIGER,
-    differs=True,
+    second=FLOAT64,
 )
 def liger_losses_of_no_rows(library):
     logits, labels = random(0, 7), torch.empty(0, dtype=torch.int64, device="cuda")
@@ -124,7 +120,12 @@ def first_block():
     return logits, torch.tensor([69_999], device="cuda")
 
 
-@released(LIGER, "compile", "ops/softmax.py: `tl.float32(0.0)` calls a type, in the kernels of rows of several blocks")
+@released(
+    LIGER,
+    "compile",
+    "ops/softmax.py: `tl.float32(0.0)` calls a type, in the kernels of rows of several blocks",
+    second="Triton's compiler, which refuses the line",
+)
 def liger_softmax_of_blocks(library):
     x = random(2, 100)
     y = torch.empty_like(x)
@@ -140,7 +141,7 @@ def flash(library: Library, name: str) -> Any:
     FLASH,
     "values at an edge",
     "ops/triton/cross_entropy.py: a row that begins with a whole block of -inf has the loss NaN",
-    differs=True,
+    second=FLOAT64,
     thread="github.com/Dao-AILab/flash-attention/issues/1930",
 )
 def flash_first_block_of_infinity(library):
@@ -149,7 +150,7 @@ def flash_first_block_of_infinity(library):
     return losses, F.cross_entropy(logits.double(), labels, reduction="none")
 
 
-@released(FLASH, "layout", "ops/triton/cross_entropy.py: labels are read as if they were contiguous", differs=True)
+@released(FLASH, "layout", "ops/triton/cross_entropy.py: labels are read as if they were contiguous", second=FLOAT64)
 def flash_labels_of_stride_2(library):
     logits, labels = random(3, 5), torch.tensor([0, 4, 1, 4, 2, 4], device="cuda")[::2]
     losses, _ = flash(library, "cross_entropy").cross_entropy_loss(logits, labels)
@@ -158,7 +159,7 @@ def flash_labels_of_stride_2(library):
 
 @released(FLASH, "memory", "ops/triton/layer_norm.py: a row's offset is computed in 32 bits and wraps at 2^31")
 def flash_rows_far_apart(library):
-    x, weight = rows_2_to_the_30_apart(), torch.ones(64, device="cuda").half()
+    x, weight = rows_2_to_the_30_apart().copy_(random(3, 64)), torch.ones(64, device="cuda").half()
     return flash(library, "layer_norm").layer_norm_fn(x, weight, None, eps=1e-5), F.layer_norm(x.double(), (64,))
 
 
@@ -166,7 +167,7 @@ def attorch(library: Library, name: str) -> Any:
     return library.module("", f"attorch.{name}")
 
 
-@released(ATTORCH, "layout", "act_layers.py: what is given is read as if it were contiguous", differs=True)
+@released(ATTORCH, "layout", "act_layers.py: what is given is read as if it were contiguous", second=FLOAT64)
 def attorch_every_second_column(library):
     x = random(4, 64)[:, ::2]
     return attorch(library, "act_layers").ActFuncAutoGrad.apply(x, "silu", 0.0, False), F.silu(x.double())
@@ -174,7 +175,7 @@ def attorch_every_second_column(library):
 
 @released(ATTORCH, "memory", "layer_norm_kernels.py: a row's offset is computed in 32 bits and wraps at 2^31")
 def attorch_rows_far_apart(library):
-    x = rows_2_to_the_30_apart()
+    x = rows_2_to_the_30_apart().copy_(random(3, 64))
     y = attorch(library, "layer_norm_layer").LayerNormAutoGrad.apply(x, None, None, 1e-5, False)
     return y, F.layer_norm(x.double(), (64,))
 
