@@ -99,6 +99,10 @@ class Contract:
         returned = Tree.of(function(*mine)).args
         return (returned if self.outputs else ()) + tuple(self.written(mine).values())
 
+    def sees_gpu(self, backend: str) -> bool:
+        """Whether the code is to find a GPU where there is none: what is written for one may ask, and do otherwise."""
+        return self.form.gpu if self.form else backend == "triton" and not self.witness
+
     def to_dict(self) -> dict[str, Any]:
         """The contract as JSON has it."""
         form = {"form": self.form and vars(self.form)}

@@ -169,6 +169,11 @@ class InProcess:
         self, args: Args, machine: Machine, peak: Peak, moved: MovedBytes
     ) -> tuple[object, Trouble | None, bool]:
         """(result, trouble, `Outcome.finished`) of one call under the eyes of the machine and of `guards`."""
+        if self.simulated:
+            from ...gpu import place
+
+            for tensor in Tree(args).tensors:
+                place(tensor, True)
         if not self.guarded:
             return *self._unguarded(args, machine), False
         contract, allowed = self.contract, self.contract.allowed
@@ -211,11 +216,6 @@ class InProcess:
         return result, trouble, watch.finished
 
     def _unguarded(self, args: Args, machine: Machine) -> tuple[object, Trouble | None]:
-        if self.simulated:
-            from ...gpu import place
-
-            for tensor in Tree(args).tensors:
-                place(tensor, True)
         try:
             with machine, np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -42,7 +42,7 @@ _COMPILER = "torch._dynamo"
 _REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
 # What PyTorch imports, and sympy with it, when it is first given the gradient of a result.
 _DERIVATIVE = "torch.fx.experimental.symbolic_shapes"
-_GPU = ("graded_kernels.autograder.gpu.cuda", "torch.func")
+_GPU = ("graded_kernels.autograder.gpu.cuda.shim", "torch.func")
 _LOST = "The process that runs the answers ended during the call."
 
 
@@ -76,7 +76,7 @@ class Isolated:
         form = contract.form
         derived = bool(form and form.above)
         derivative = (_DERIVATIVE,) if derived or contract.gradient_of or (form and form.asked) else ()
-        self._modules = (*compiler, *derivative, *(_GPU if form and form.gpu else ()))
+        self._modules = (*compiler, *derivative, *(_GPU if contract.sees_gpu(backend) else ()))
         self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory, derived)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._seen: Args = ()  # by the answer's process, in its last call

@@ -48,9 +48,11 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
     """
     parent, functions, contract = _Parent(status, go, job["steps"]), _Functions(), Contract.of(job["contract"])
     form = contract.form
+    # A replay has nothing of an answer that could ask; of other code it calls operators that a GPU computes otherwise.
+    gpu = contract.sees_gpu(job["backend"]) and (form is not None or job["mode"] == "answer")
     torch.set_num_threads = _no_threads
     leave_out_drawing()
-    if form and form.gpu:
+    if gpu:
         simulate_gpu()
     if form:  # new memory holds the same in each call: what nobody writes is no difference between code and its replay
         borrowed.fill_new_memory()
@@ -61,12 +63,13 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
         for call in job["calls"]:
             _arguments(call["args"], memory)  # to map those that lie far apart a C function is called
         native_code.end()
+        calls = functools.partial(_runner, contract=contract, backend=job["backend"], gpu=gpu)
         function = functions.of(job, contract, parent.loaded)
         for call in job["calls"]:
             if call["follow"]:
-                report = functions.follow(call, _runner(function, contract, job["backend"], recorded=False), memory)
+                report = functions.follow(call, calls(function), memory)
             else:
-                report = _one(call, function, contract, job["backend"], memory, room)
+                report = _one(call, function, calls, memory, room)
             parent.send(_with_origin(report, functions.failed))
             message, files = parent.receive()
             if files or not message:
@@ -176,14 +179,14 @@ class _Functions:
 
 
 def _one(
-    call: dict[str, Any], function: Any, contract: Contract, backend: str, inputs: mmap.mmap, outputs: mmap.mmap
+    call: dict[str, Any], function: Any, calls: Callable[..., InProcess], inputs: mmap.mmap, outputs: mmap.mmap
 ) -> dict[str, Any]:
     if isinstance(function, BaseException):
         return _report(Outcome(trouble=_trouble(function)))
     recorder = Recorder(function) if call["plan"] else None
     try:
         args = _arguments(call["args"], inputs)
-        runner = _runner(recorder or function, contract, backend, recorded=recorder is not None)
+        runner = calls(recorder or function, recorded=recorder is not None)
         outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"], launches=call["launches"])
         report = _report(outcome)
         if outcome.outputs and call["room"]:
@@ -195,11 +198,11 @@ def _one(
     return report
 
 
-def _runner(function: Any, contract: Contract, backend: str, recorded: bool) -> InProcess:
+def _runner(function: Any, contract: Contract, backend: str, gpu: bool, recorded: bool = False) -> InProcess:
     """Calls the function on tensors that are its own."""
-    kind, form = Recorded if recorded else InProcess, contract.form
-    gpu = form is not None and form.gpu
-    return kind(function, contract, backend, copy=lambda tensor: tensor, guarded=form is None, simulated=gpu)
+    kind = Recorded if recorded else InProcess
+    guarded = contract.form is None
+    return kind(function, contract, backend, copy=lambda tensor: tensor, guarded=guarded, simulated=gpu)
 
 
 def _with_origin(report: dict[str, Any], failed: list[AnswerError]) -> dict[str, Any]:
