@@ -31,9 +31,9 @@ def floor(steps: Tensor, beta1: float = 0.9, beta2: float = 0.999) -> Floors:
     return (corrections(steps, beta1, beta2) * (lost(beta1, t) + lost(beta2, t) / 2),)
 
 
-def steps(*sizes: int, high: int = 2999) -> Values:
-    """Steps from the first on."""
-    return draw.integers(*sizes, low=1, high=high)
+def steps(*sizes: int, low: int = 1, high: int = 2999) -> Values:
+    """Steps from ``low`` to ``high``."""
+    return draw.integers(*sizes, low=low, high=high)
 
 
 SATURATES = (
@@ -82,10 +82,10 @@ bias_correction = Exercise(
     cases=(
         case(
             "ordinary values",
-            "Begin here: 300 steps up to 200. Work one out by hand: β₁^t, β₂^t, two differences from 1, a root.",
-            steps=steps(300, high=200),
+            "Begin here: 300 steps from 100 to 300. Work one out by hand: β₁^t, β₂^t, two differences from 1, a root.",
+            steps=steps(300, low=100, high=300),
         ),
-        case(AGAIN, KEEP_NOTHING, steps=steps(300, high=200)),
+        case(AGAIN, KEEP_NOTHING, steps=steps(300, low=100, high=300)),
         case("the first steps", "At step 1 the factor is √0.001 / 0.1.", steps=draw.tensor([1, 2, 3, 4, 5, 10])),
         case("steps 250 to 2500", SATURATES, steps=draw.tensor(range(250, 2501))),
         case(
@@ -107,8 +107,8 @@ bias_correction = Exercise(
             beta1=0.0,
             beta2=0.99,
         ),
-        case("one step", "One step.", steps=steps(1, high=200)),
-        case("no dimensions", "steps.shape may be ().", steps=steps(high=200)),
+        case("one step", "One step.", steps=steps(1, low=100, high=300)),
+        case("no dimensions", "steps.shape may be ().", steps=steps(low=100, high=300)),
         case("no steps", "No step goes in, no factor comes out.", steps=steps(0)),
         case("transposed", "A transposed matrix: any strides will do.", steps=steps(17, 23).transposed()),
         case("every second column", "The stride of the last dimension is 2.", steps=steps(5, 31).every_second()),

@@ -170,7 +170,7 @@ CASES = (
     case(
         "3 samples a group",
         "Groups of 3 in a block of 4: what does the fourth lane add to the sums?",
-        rewards=rewards(50, 3, scale=LARGE),
+        rewards=rewards(50, 3, scale=100 * LARGE),
     ),
     case(
         "17 samples a group",
