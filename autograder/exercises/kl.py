@@ -233,7 +233,7 @@ def sweeps(family: dict[str, Case]) -> Iterator[Case]:
 
 
 def clear(generator: Generator, *tensors: Tensor) -> Args:
-    """The same with logp a unit further from ref where |r| < 1: what cancels there, and the series, are the point of two
+    """The same with logp a unit further from ref where |r| < 1: what cancels there, and a series, are the point of two
     cases, and in others no matter of the seed.
     """
     *upstream, logp, ref = tensors
