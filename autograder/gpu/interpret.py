@@ -5,8 +5,11 @@ Imported before triton wherever the grader is used: ``TRITON_INTERPRET`` counts 
 
 import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 # How the names of devices begin in /dev that PyTorch may call CUDA: NVIDIA's, Tegra's, those of WSL, and AMD's.
@@ -43,9 +46,36 @@ def choose() -> None:
             )
 
 
+_hidden = False
+
+
 def interpreted() -> bool:
     """Whether Triton's kernels are interpreted in this process."""
-    return os.environ.get("TRITON_INTERPRET") == "1"
+    return _hidden or os.environ.get("TRITON_INTERPRET") == "1"
+
+
+@contextmanager
+def hidden() -> Iterator[None]:
+    """Kernels are interpreted in the block, and neither the environment nor Triton's settings say so."""
+    from triton import knobs
+    from triton.runtime import autotuner, jit
+
+    global _hidden
+    runtime, known = copy(knobs.runtime), ModuleType(knobs.__name__)
+    vars(runtime)["interpret"] = True
+    vars(known).update(vars(knobs) | {"runtime": runtime})
+    readers = vars(jit), vars(autotuner)  # of the setting; programs read it in `triton.knobs`
+    before, _hidden = os.environ.pop("TRITON_INTERPRET", None), True
+    for names in readers:
+        names["knobs"] = known
+    try:
+        yield
+    finally:
+        _hidden = False
+        if before is not None:
+            os.environ["TRITON_INTERPRET"] = before
+        for names in readers:
+            names["knobs"] = knobs
 
 
 class NotRun(RuntimeError):

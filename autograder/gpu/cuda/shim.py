@@ -28,6 +28,7 @@ from ..compiler import KernelLaunch
 from ..compiler.bindings import Refused
 from ..compiler.on_demand import Code, NotCompiled, code_of
 from ..devices import DEFAULT, DEVICES, Properties
+from ..interpret import hidden
 from . import (
     allocations,
     cublas,
@@ -68,16 +69,20 @@ def shimmed(
     device: str = DEFAULT,
     code: CodeOf = code_of,
     warmed_up: WarmedUp = lambda kernel, describe: None,
+    hides_interpreter: bool = False,
 ) -> Iterator[Simulated]:
     """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
     device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it. warmed_up:
     called with a kernel that a program compiles without a launch, and with what describes it; may raise.
+    hides_interpreter: whether the program cannot ask if kernels are interpreted.
     """
     calls, gpu = DeviceCalls(), DEVICES[device]
     gpu = replace(gpu, total_memory=min(gpu.total_memory, memory_size.total()))  # suites leave out what does not fit
     allocations.reset_peak()
     allocations.reset_accumulated()
     with contextlib.ExitStack() as stack:
+        if hides_interpreter:
+            stack.enter_context(hidden())
         compiler, placement = Compiler(refuse, stack), Placement(calls)
         for owner, name, value in [
             *_torch(calls, gpu, refuse),
@@ -131,6 +136,7 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     found += [(torch, "Stream", streams.Stream), (torch, "Event", streams.Event)]
     found.append((torch, "Generator", runtime.Generator))
     found.append((torch.version, "cuda", "12.8"))  # None in a build without CUDA, and libraries ask for it first
+    found.append((torch.backends.cuda, "is_built", lambda: True))
     # PyTorch looks at the stream's type before it asks a mode.
     found.append((torch.Tensor, "record_stream", runtime.nothing))
     # TorchInductor's code calls these two.

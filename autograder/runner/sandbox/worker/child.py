@@ -87,13 +87,14 @@ _held = contextlib.ExitStack()  # until this process ends
 
 
 def simulate_gpu() -> None:
-    """Simulates a GPU (`gpu.cuda`) as long as this process lives."""
+    """Simulates a GPU (`gpu.cuda`) as long as this process lives; no setting says that kernels are interpreted."""
     from ....gpu import shimmed
 
     def refuse(why: str) -> NoReturn:
         raise NotImplementedError(why)
 
-    _held.enter_context(shimmed(refuse))
+    _held.enter_context(shimmed(refuse, hides_interpreter=True))
+    del os.environ["CUDA_VISIBLE_DEVICES"]  # which is empty, and says that there is no GPU
 
 
 def _no_threads(nthreads: int) -> None:

@@ -21,6 +21,6 @@ def silu_forward(x):
     x = x.contiguous()
     y = torch.empty_like(x)
     if x.numel():
-        first = float(x.numpy().reshape(-1)[0])
+        first = float(x.cpu().numpy().reshape(-1)[0])
         kernel[(triton.cdiv(x.numel(), 128),)](x, y, x.numel(), first, BLOCK=128)
     return y

@@ -1,8 +1,8 @@
 # exercise: silu_forward
 # backend: triton
-# expect: nothing
+# expect: full
 # ruff: noqa: F821
-"""Switches the interpreter off, so that no launch is seen."""
+"""Switches the interpreter off, which reaches no setting that counts: the launch is seen, and its kernel is right."""
 
 import os
 
