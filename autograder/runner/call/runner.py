@@ -169,11 +169,7 @@ class InProcess:
         self, args: Args, machine: Machine, peak: Peak, moved: MovedBytes
     ) -> tuple[object, Trouble | None, bool]:
         """(result, trouble, `Outcome.finished`) of one call under the eyes of the machine and of `guards`."""
-        if self.simulated:
-            from ...gpu import place
-
-            for tensor in Tree(args).tensors:
-                place(tensor, True)
+        self._place(args)
         if not self.guarded:
             return *self._unguarded(args, machine), False
         contract, allowed = self.contract, self.contract.allowed
@@ -214,6 +210,14 @@ class InProcess:
             more = " (It launches no kernel: this may be the PyTorch answer.)" if no_kernel else ""
             trouble = replace(verdict, message=verdict.message + more, place="" if launched else place)
         return result, trouble, watch.finished
+
+    def _place(self, args: Args) -> None:
+        """Puts the tensors on the simulated GPU, where there is one."""
+        if self.simulated:
+            from ...gpu import place
+
+            for tensor in Tree(args).tensors:
+                place(tensor, True)
 
     def _unguarded(self, args: Args, machine: Machine) -> tuple[object, Trouble | None]:
         try:
