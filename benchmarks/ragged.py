@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.gpu.emulator import Emulator, arithmetic
+from graded_kernels.autograder.gpu.emulator import Emulator, products
 
 TURNS = 3
 
@@ -201,21 +201,21 @@ def raggedness() -> None:
 
 
 def blas(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The product that `arithmetic.product` stands in place of."""
+    """The product that `products.product_float32` stands in place of."""
     return np.matmul(np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32))
 
 
 def dot() -> None:
-    in_order = arithmetic.product
+    in_order = products.product_float32
     print("| kernel | K in order, ms | BLAS in float32, ms | ratio |\n|---|---|---|---|")
     for name in [name for name in CASES if "attention" in name]:
         run, _ = CASES[name]
         times: dict[Callable, list[float]] = {in_order: [], blas: []}
         for _ in range(TURNS):
             for way, taken in times.items():
-                arithmetic.product = way
+                products.product_float32 = way
                 taken.append(emulated(run))
-        arithmetic.product = in_order
+        products.product_float32 = in_order
         ordered, unordered = min(times[in_order]), min(times[blas])
         print(f"| {name} | {ordered:.1f} | {unordered:.1f} | {ordered / unordered:.2f} |", flush=True)
 

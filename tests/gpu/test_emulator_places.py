@@ -10,7 +10,7 @@ import itertools
 import numpy as np
 import pytest
 import triton.language as tl
-from graded_kernels.autograder.gpu.emulator import Emulator, arithmetic, libdevice
+from graded_kernels.autograder.gpu.emulator import Emulator, arithmetic, libdevice, products
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
@@ -173,6 +173,34 @@ def test_a_product_is_summed_in_one_order(dtype, precision):
         for k in range(64):
             total += wide[0][:, k, None].astype(np.float64) * wide[1][None, k]
         assert same(whole, total if dtype == tl.float64 else total.astype(np.float32))
+
+
+def cancelling(generator: np.random.Generator, k: int) -> list[np.ndarray]:
+    """Factors of three programs; in a row of each, large terms leave what their order makes of them."""
+    x, y = (generator.standard_normal((3, *shape)).astype(np.float32) for shape in ((64, k), (k, 32)))
+    x[:, 5, k // 2 :], y[:, k // 2 :, :4] = -1e9, 1
+    x[:, 5, : k // 2], y[:, : k // 2, :4] = generator.permutation(x[:, 5, k // 2 :] * -1 + np.float32(128)), 1
+    x[:, 5] *= generator.uniform(0.5, 2, k).astype(np.float32)
+    return [x, y]
+
+
+@pytest.mark.parametrize("ends", ["none", "zeros", "tiny", "huge", "infinite"])
+def test_a_rounded_product_has_the_bits_of_the_sum_in_order(ends):
+    generator = np.random.default_rng(4)
+    for k in (16, 64, 96):
+        x, y = cancelling(generator, k)
+        if ends == "zeros":
+            x[:, :2], y[:, :, 7] = -0.0, 0
+        elif ends == "infinite":
+            x[0, 1, 3], x[1, 1, 3], y[2, 0, 0] = np.inf, np.nan, -np.inf
+        else:
+            x *= np.float32({"none": 1, "tiny": 1e-38, "huge": 1e30}[ends])
+            y *= np.float32({"none": 1, "tiny": 1e-5, "huge": 1e8}[ends])
+        for one, other in ((x, y), (x[:1], y), (x, y[:1]), (x[0], y[0])):
+            with np.errstate(all="ignore"):
+                expected = products.product(one, other).astype(np.float32)
+                made = products.product_float32(one, other)
+            assert same(made, expected)
 
 
 def test_a_scaled_product_is_summed_in_one_order():

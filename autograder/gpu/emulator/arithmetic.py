@@ -42,36 +42,6 @@ def to_tf32(values: np.ndarray, nearest: bool = False) -> np.ndarray:
     return (bits & np.uint32(0xFFFFE000)).view(np.float32)
 
 
-def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a @ b`` in float64, each element summed over k from the first to the last, wherever it lies in a block.
-
-    BLAS adds in an order that hangs on the place in the block and on the number of threads. A product of two float32
-    is exact in float64, so that fused or not it has the same bits on any processor.
-    """
-    left, right = (np.ascontiguousarray(each, dtype=np.float64) for each in (a, b))
-    if right.shape[-1] == 1:  # numpy would make k its inner axis, and add in another order
-        return product(left, np.repeat(right, 2, axis=-1))[..., :1]
-    made: np.ndarray = np.einsum("...mk,...kn->...mn", left, right, optimize=False)
-    return made
-
-
-def product_tf32(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a @ b`` of float32 in TF32, as `product`, in float32."""
-    return product(to_tf32(a), to_tf32(b)).astype(np.float32)
-
-
-def product_tf32x3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``a @ b`` of float32 as three products in TF32, the way Triton's compiler takes it apart: the factors as sums of
-    two, without the product of the small parts. A NaN that comes from there alone counts as 0.
-    """
-    large_a, large_b = to_tf32(a, nearest=True), to_tf32(b, nearest=True)
-    small_a, small_b = to_tf32(a - large_a, nearest=True), to_tf32(b - large_b, nearest=True)
-    parts = (small_a, large_b), (large_a, small_b), (large_a, large_b)
-    one, other, large = (product(left, right).astype(np.float32) for left, right in parts)
-    small = one + other
-    return np.add(np.where(np.isnan(small), np.float32(0), small), large)
-
-
 def odd(values: np.ndarray, error: np.ndarray) -> np.ndarray:
     """``values + error`` rounded to odd in float64; ``values`` is the nearest float64 and ``error`` what it lacks.
 

@@ -10,7 +10,19 @@ import triton.language as tl
 from triton.runtime.interpreter import TensorHandle
 
 from ..borrowed import ir
-from . import arithmetic, assembly, claims, elementwise, float8, libdevice, masked_off, messages, offsets, scaled
+from . import (
+    arithmetic,
+    assembly,
+    claims,
+    elementwise,
+    float8,
+    libdevice,
+    masked_off,
+    messages,
+    offsets,
+    products,
+    scaled,
+)
 from .atomics import Atomics, Mask, mask_of
 from .findings import current_place, numbers_of_the_line
 from .handles import cast, numpy_type, rounded, wide
@@ -242,16 +254,16 @@ class StrictBuilder(Atomics):
         if self._is_foreign(a.dtype, b.dtype):
             return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
         if a.dtype.scalar == tl.float32 and input_precision == ir.INPUT_PRECISION.TF32x3:
-            return rounded(arithmetic.product_tf32x3(a.data, b.data) + d.data, d.dtype.scalar)
+            return rounded(products.product_tf32x3(a.data, b.data) + d.data, d.dtype.scalar)
         if a.dtype.scalar == tl.float32 and input_precision == ir.INPUT_PRECISION.TF32:
             self.emulator.loose("dot")
             self.emulator.notice("tf32", messages.tf32)
-            return rounded(arithmetic.product_tf32(a.data, b.data) + d.data, d.dtype.scalar)
+            return rounded(products.product_tf32(a.data, b.data) + d.data, d.dtype.scalar)
         if d.data.dtype.kind != "f":
             left, right = (np.ascontiguousarray(wide(arg), dtype=np.int32) for arg in (a, b))
             return rounded(np.matmul(left, right) + d.data, d.dtype.scalar)
-        product = arithmetic.product(wide(a), wide(b))
-        return rounded((product if d.data.dtype == np.float64 else product.astype(np.float32)) + d.data, d.dtype.scalar)
+        product = products.product if d.data.dtype == np.float64 else products.product_float32
+        return rounded(product(wide(a), wide(b)) + d.data, d.dtype.scalar)
 
     def create_dot_scaled(
         self,
@@ -270,7 +282,7 @@ class StrictBuilder(Atomics):
         self.exchanged()
         left = scaled.elements(a, a_scale, -1, -1 if a_packed_in_k else -2)
         right = scaled.elements(b, b_scale, -2, -2 if b_packed_in_k else -1)
-        return rounded(arithmetic.product(left, right).astype(np.float32) + wide(d), d.dtype.scalar)
+        return rounded(products.product_float32(left, right) + wide(d), d.dtype.scalar)
 
     def create_histogram(self, data: TensorHandle, bins: int, mask: TensorHandle | None) -> TensorHandle:
         self.exchanged()
