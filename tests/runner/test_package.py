@@ -136,7 +136,7 @@ import numpy, torch
 from .copied import copy_kernel
 
 def silu_forward(x):
-    w = x.detach().numpy()
+    w = x.detach().cpu().numpy()
     done = torch.from_numpy((w / (1 + numpy.exp(-w))).astype("float32"))
     y = torch.empty_like(x)
     copy_kernel[(-(-x.numel() // 1024),)](done, y, x.numel(), BLOCK=1024)
