@@ -83,6 +83,8 @@ def shimmed(
     with contextlib.ExitStack() as stack:
         if hides_interpreter:
             stack.enter_context(hidden())
+            # Not for programs: what they import of PyTorch would look for parts that a build without CUDA lacks.
+            stack.enter_context(_replaced(torch.backends.cuda, "is_built", lambda: True))
         compiler, placement = Compiler(refuse, stack), Placement(calls)
         for owner, name, value in [
             *_torch(calls, gpu, refuse),
@@ -136,7 +138,6 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     found += [(torch, "Stream", streams.Stream), (torch, "Event", streams.Event)]
     found.append((torch, "Generator", runtime.Generator))
     found.append((torch.version, "cuda", "12.8"))  # None in a build without CUDA, and libraries ask for it first
-    found.append((torch.backends.cuda, "is_built", lambda: True))
     # PyTorch looks at the stream's type before it asks a mode.
     found.append((torch.Tensor, "record_stream", runtime.nothing))
     # TorchInductor's code calls these two.
