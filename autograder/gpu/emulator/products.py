@@ -91,4 +91,5 @@ def product_tf32x3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         product_float32(left, right) for left, right in ((small_a, large_b), (large_a, small_b), (large_a, large_b))
     )
     small = one + other
-    return np.add(np.where(np.isnan(small), np.float32(0), small), large)
+    total: np.ndarray = np.add(np.where(np.isnan(small), np.float32(0), small), large)
+    return total
