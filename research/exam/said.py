@@ -1,6 +1,7 @@
 """What a checker says of a row, and where it is kept."""
 
 import json
+import os
 from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
@@ -37,7 +38,14 @@ def kept(checker: str, folder: Path = RESULTS) -> dict[str, Said]:
 def keep(checker: str, all_said: dict[str, Said], folder: Path = RESULTS) -> None:
     """Writes it, a line a row, in the order of the names."""
     folder.mkdir(exist_ok=True)
-    lines = [json.dumps(asdict(all_said[name]), ensure_ascii=False) for name in sorted(all_said)]
+    lines = [_without_folders(json.dumps(asdict(all_said[name]), ensure_ascii=False)) for name in sorted(all_said)]
     part = folder / f"{checker}.part"
     part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     part.rename(folder / f"{checker}.jsonl")
+
+
+def _without_folders(line: str) -> str:
+    """The same with paths from a checkout, or from here, on: where they lie on a machine says nothing."""
+    for folder in (Path(os.environ.get("EXAM_CHECKOUTS", "checkouts")).resolve(), HERE.parent.parent):
+        line = line.replace(f"{folder}/", "")
+    return line

@@ -338,3 +338,11 @@ def test_labels_of_new_rows_are_added_and_old_ones_stay(tmp_path, monkeypatch, c
     assert half.main(["--add"], file) == 1
     assert "nothing is written" in capsys.readouterr().out
     assert file.read_text(encoding="utf-8") == old
+
+
+def test_what_is_kept_names_no_folder_of_a_machine(tmp_path, monkeypatch):
+    monkeypatch.setenv("EXAM_CHECKOUTS", str(tmp_path / "checkouts"))
+    said = Said("a/b", True, place=f"{tmp_path}/checkouts/owner+name/kernel.py:3", says=f"see {examine.__file__}")
+    keep("checker", {"a/b": said}, tmp_path)
+    kept_said = kept("checker", tmp_path)["a/b"]
+    assert (kept_said.place, kept_said.says) == ("owner+name/kernel.py:3", "see research/exam/examine.py")
