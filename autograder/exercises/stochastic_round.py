@@ -116,7 +116,7 @@ stochastic_round = Exercise(
             x=draw.normal(1000).map(torch.abs),
             bits=draw.by(off_the_edge),
         ),
-        case(AGAIN, KEEP_NOTHING, x=draw.normal(1000).map(torch.abs), bits=bits(1000)),
+        case(AGAIN, KEEP_NOTHING, x=draw.normal(1000).map(torch.abs), bits=draw.by(off_the_edge)),
         case(
             "small and large",
             "Numbers of 1e-30. Are the bits added to the word or to the number?",
