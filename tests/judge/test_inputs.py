@@ -82,6 +82,12 @@ def test_each_word_does_what_it_says(word):
     assert x_of(values, seed=5).equal(function(by_hand(3, 4, seed=5)))
 
 
+def test_an_upstream_gradient_is_0_or_not_tiny_at_any_seed():
+    dy = x_of(draw.gradient(200_000)).abs()
+    assert 20_000 < (dy == 0).sum() < 40_000
+    assert dy[dy != 0].min() >= 1e-4
+
+
 def test_what_numbers_are_multiplied_with_is_drawn_after_them():
     generator = torch.Generator().manual_seed(0)
     first, second = torch.randn(4, generator=generator), torch.rand(4, generator=generator)

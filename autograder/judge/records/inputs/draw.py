@@ -13,6 +13,7 @@ from torch import Generator, Tensor
 
 from .values import Drawing, Values
 
+LEAST = 1e-4  # of an upstream gradient that is not 0
 same = Values(None)  # the argument as it was drawn so far: ``logp=draw.same.transposed()``
 
 
@@ -22,7 +23,9 @@ def normal(*sizes: int, like: str = "") -> Values:
 
 
 def gradient(*sizes: int, like: str = "") -> Values:
-    """An upstream gradient: normal numbers, one in seven exactly 0, and never a power of two."""
+    """An upstream gradient: normal numbers, one in seven exactly 0, none nearer to it than 1e-4, and never only powers
+    of two. What an answer does with tiny gradients is asked in a case of theirs, at every seed.
+    """
     return _of_shape(_gradient, sizes, like)
 
 
@@ -86,6 +89,7 @@ def by(function: Callable[..., Tensor]) -> Values:
 
 def _gradient(generator: Generator, shape: tuple[int, ...]) -> Tensor:
     dy = torch.randn(shape, generator=generator)
+    dy = torch.where(dy.abs() < LEAST, torch.full_like(dy, LEAST).copysign(dy), dy)
     return dy.masked_fill(torch.rand(shape, generator=generator) < 1 / 7, 0.0)
 
 
