@@ -9,6 +9,8 @@ import torch
 from compiler_kernels import BODY, HEADER, SM_90, cache, compile_report, described, load, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder.gpu import compiler
 from graded_kernels.autograder.gpu.compiler import SEAM, launch_of
+from graded_kernels.autograder.gpu.compiler.ahead_of_time import front_end
+from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 
 
 def test_nothing_of_the_learners_file_runs(tmp_path):
@@ -173,6 +175,36 @@ def test_helpers_of_other_modules_and_reexported_triton(monkeypatch):
     row = row_of(compile_report([alone], SM_90))
     assert row["status"] == "not-run"
     assert "doubled is imported from common: paste the function" in row["message"]
+
+
+def test_helpers_of_helpers_in_a_third_module(monkeypatch):
+    """Where one is not there, the line is that of the kernel's own text, however long the other texts are."""
+    deepest = "@triton.jit\ndef doubled(v):\n    return v * 2.0\n"
+    middle = "from deepest import doubled\n" + "\n" * 100 + "@triton.jit\ndef around(v):\n    return doubled(v)\n"
+    for name, text in (("deepest", deepest), ("middle", middle)):
+        monkeypatch.setitem(sys.modules, name, load(HEADER + text))
+    source = HEADER + "from middle import around\n" + BODY.format("y = around(x)")
+    x = torch.zeros(1024)
+    launch = launch_of(load(source).kernel, (x, x, 1024), {"BLOCK": 1024}, source)
+    assert row_of(compile_report([launch], SM_90))["status"] == "pass"
+    (row,) = front_end([dataclasses.replace(launch, helpers={"around": launch.helpers["around"]})], compile_jobs)
+    assert (row["status"], row["line_text"]) == ("not-run", "y = around(x)")
+    assert "doubled is imported from deepest: " in row["message"]
+
+
+def test_a_name_of_two_helpers_is_not_compiled(monkeypatch):
+    """The kernel's `scaled` calls another module's, of the same name."""
+    for name, text in (
+        ("deepest", "@triton.jit\ndef scaled(v):\n    return v * 2.0\n"),
+        ("middle", "from deepest import scaled\n@triton.jit\ndef around(v):\n    return scaled(v)\n"),
+        ("beside", "@triton.jit\ndef scaled(v):\n    return v * 0.5\n"),
+    ):
+        monkeypatch.setitem(sys.modules, name, load(HEADER + text))
+    source = HEADER + "from middle import around\nfrom beside import scaled\n" + BODY.format("y = around(scaled(x))")
+    x = torch.zeros(1024)
+    launch = launch_of(load(source).kernel, (x, x, 1024), {"BLOCK": 1024}, source)
+    assert list(launch.helpers) == ["around"]
+    assert row_of(compile_report([launch], SM_90))["status"] == "not-run"
 
 
 def test_a_helper_that_names_triton_in_a_parameter_alone(monkeypatch):

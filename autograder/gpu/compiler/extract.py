@@ -208,7 +208,7 @@ class _Extractor:
             values = [{"import": c.module, "name": c.name} if c.name else {"import": c.module} for c in allowed]
             return values[0] if len(values) == 1 else {"any": values}
         if name in self.launch.helpers:
-            return self._helper(name)
+            return self._helper(node)
         shown = first.path + (f".{attribute}" if attribute else "")
         try:
             value = self.evaluate.float_of(shown)
@@ -224,12 +224,17 @@ class _Extractor:
         floats = held.get("floats", {}) if isinstance(held, dict) else {}
         return {"floats": {**floats, attribute: value}}
 
-    def _helper(self, name: str) -> Json:
-        self.helpers.append(name)
+    def _helper(self, node: ast.Name) -> Json:
+        """What a function of another module needs; where it is refused, the line is that of ``node``, its use here."""
+        self.helpers.append(node.id)
         if len(self.helpers) > HELPERS:
             raise Refused("not-run", f"the kernel needs more than {HELPERS} helpers of other modules")
-        function, source = self.launch.helpers[name]
-        return {"function": function, "of": _Extractor(source, self.launch, {}, self.helpers).run(function).content()}
+        function, source = self.launch.helpers[node.id]
+        try:
+            found = _Extractor(source, self.launch, {}, self.helpers).run(function)
+        except Refused as refused:
+            raise Refused(refused.status, refused.message, node.lineno) from None
+        return {"function": function, "of": found.content()}
 
     def _evaluated(self, node: ast.Name, expression: ast.expr) -> object:
         try:

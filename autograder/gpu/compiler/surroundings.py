@@ -53,22 +53,33 @@ class Surroundings:
 
     def names(self) -> dict[str, dict[str, Any]]:
         """What a kernel and what it calls use by name, for `KernelLaunch`: ``modules`` of Triton's, ``helpers``, the
-        jit functions of other modules, and ``values``, what other names stand for.
+        jit functions of other modules, and ``values``, what other names of its own module stand for.
         """
         modules: dict[str, str] = {}
-        helpers: dict[str, tuple[str, str]] = {}
         values: dict[str, object] = {}
         for current in self._functions():
             for name, value in _named_by(current):
                 if isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] == "triton":
                     modules[name] = value.__name__
-                callee = getattr(value, "fn", None)
-                if not inspect.isfunction(callee) or callee.__module__.startswith("triton."):
-                    if (plain := _value(value)) is not None:
-                        values[name] = plain
-                elif callee.__globals__ is not current.__globals__ and callee.__module__ in sys.modules:
-                    helpers[name] = (callee.__name__, inspect.getsource(sys.modules[callee.__module__]))
-        return {"modules": modules, "helpers": helpers, "values": values}
+                elif _helper(value) is None and (plain := _value(value)) is not None:
+                    values[name] = plain
+        return {"modules": modules, "helpers": self._helpers(), "values": values}
+
+    def _helpers(self) -> dict[str, tuple[str, str]]:
+        """The jit functions of other modules that these use, and that those use in turn. A name that stands for two of
+        them is left out.
+        """
+        queue, found = [self._function], dict[str, set[FunctionType]]()
+        while queue:
+            for current in Surroundings(queue.pop())._functions():
+                for name, value in _named_by(current):
+                    callee = _helper(value)
+                    if callee and callee.__globals__ is not current.__globals__ and callee.__module__ in sys.modules:
+                        if callee not in found.setdefault(name, set()):
+                            queue.append(callee)
+                        found[name].add(callee)
+        alone = {name: next(iter(callees)) for name, callees in found.items() if len(callees) == 1}
+        return {name: (one.__name__, inspect.getsource(sys.modules[one.__module__])) for name, one in alone.items()}
 
 
 def _named_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -80,6 +91,12 @@ def _named_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(around, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # nothing is bound to it yet
             yield name, cell.cell_contents
+
+
+def _helper(value: Any) -> FunctionType | None:
+    """The function of a kernel that is not Triton's own; None of anything else."""
+    function = getattr(value, "fn", None)
+    return function if isinstance(function, FunctionType) and not function.__module__.startswith("triton.") else None
 
 
 def _check_meanings(functions: list[FunctionType]) -> None:
