@@ -1,5 +1,7 @@
 """Streams and dependent launches: what a GPU may run at the same time, and what puts it in order."""
 
+import threading
+
 import pytest
 import torch
 import triton
@@ -111,6 +113,72 @@ def test_two_launches_that_store_to_one_tensor():
         launch(y, z)
 
     assert [finding["tensor"] for finding in found(program)] == ["y_ptr"]
+
+
+def replaced(x, y, z):
+    """A kernel overwrites what one on a second stream, launched before it, loads."""
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        launch(x, y)
+    return lambda: launch(z, x), side
+
+
+def test_a_store_to_what_an_earlier_launch_loads():
+    def program(x, y, z):
+        replaced(x, y, z)[0]()
+        torch.cuda.synchronize()
+        launch(y, z)
+
+    (finding,) = found(program)
+    assert (finding["kind"], finding["tensor"]) == ("unordered-launches", "y_ptr")
+    assert "has stored or loaded there" in finding["message"]
+
+
+def test_a_store_that_waits_for_the_loads_of_another_stream():
+    def program(x, y, z):
+        store, side = replaced(x, y, z)
+        torch.cuda.current_stream().wait_stream(side)
+        store()
+        launch(y, z)
+
+    assert found(program) == []
+
+
+def test_each_thread_has_its_own_current_stream():
+    def program(x, y, z):
+        side, seen = torch.cuda.Stream(), []
+
+        def work():
+            seen.append(torch.cuda.current_stream())
+            launch(x, y)
+
+        with torch.cuda.stream(side):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+            assert torch.cuda.current_stream() is side
+        assert seen == [torch.cuda.default_stream()]
+        launch(y, z)
+
+    assert found(program) == []
+
+
+@pytest.mark.parametrize("joins", [True, False])
+def test_a_replay_has_the_order_of_its_capture(joins):
+    def program(x, y, z):
+        side, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                launch(x, y)
+            if joins:
+                side.record_event().wait()
+            launch(y, z)
+            torch.cuda.current_stream().wait_stream(side)
+        graph.replay()
+        launch(z, torch.empty_like(z))
+
+    assert [finding["kind"] for finding in found(program)] == ["unordered-launches"] * (not joins)
 
 
 class Doubled(torch.autograd.Function):

@@ -124,7 +124,7 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     def graphed(*args: object, **kwargs: object) -> NoReturn:
         refuse("`make_graphed_callables` is not simulated; capture with `torch.cuda.graph`, or call the function.")
 
-    found.append((torch.cuda, "CUDAGraph", type("CUDAGraph", (graphs.CUDAGraph,), {"refuse": staticmethod(refuse)})))
+    found.append((torch.cuda, "CUDAGraph", type("CUDAGraph", (streams.Graph,), {"refuse": staticmethod(refuse)})))
     found.append((torch.cuda, "make_graphed_callables", graphed))
     found.append((torch_C, "_host_emptyCache", runtime.nothing))  # which `torch.cuda.graph` calls
 
@@ -248,7 +248,7 @@ def _triton(
             if graphs.capturing() and callable(grid):  # a replay has the grid of its capture
                 grid = grid(handle.given)
             launch = functools.partial(run, kernel, *args, grid=grid, warmup=False, **options)
-            if not graphs.noted(launch):
+            if not streams.captured(launch):
                 launch()
         return handle
 

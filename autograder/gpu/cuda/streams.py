@@ -4,8 +4,10 @@ Everything has happened when a call returns. What a GPU promises nothing about i
 launches, and knows of each other stream up to which of them it has waited.
 """
 
-import itertools
+import functools
+import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from . import graphs
@@ -20,24 +22,24 @@ class Stream:
 
     _host: Clock = {}  # what the host has waited for, and so comes before whatever is launched now
     _every: Clock = {}
-    _current: "Stream"
     _default: "Stream"
-    _numbers = itertools.count()
+    _made = 0
 
     def __init__(self, device: object = None, priority: int = 0, **_: object):
         is_cuda(f"cuda:{device}" if isinstance(device, int) else device)  # raises for a second GPU
         self.device, self.priority, self.device_index, self.device_type = GPU, priority, 0, 1
-        self.stream_id = self.cuda_stream = self.native_handle = next(self._numbers)
+        self.stream_id = self.cuda_stream = self.native_handle = Stream._made
+        Stream._made += 1
         self._before: list[Stream] = []
         self.known: Clock = {}
 
     def __enter__(self) -> "Stream":
-        self._before.append(Stream._current)
-        Stream._current = self
+        self._before.append(current())
+        set_current(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        Stream._current = self._before.pop()
+        set_current(self._before.pop())
 
     def query(self) -> bool:
         self.synchronize()
@@ -50,9 +52,11 @@ class Stream:
         _join(Stream._host, self.known)
 
     def wait_event(self, event: "Event") -> None:
+        graphs.noted(functools.partial(self.wait_event, event))
         _join(self.known, event.known)
 
     def wait_stream(self, stream: "Stream") -> None:
+        graphs.noted(functools.partial(self.wait_stream, stream))
         _join(self.known, stream.known)
 
     def record_event(self, event: "Event | None" = None) -> "Event":
@@ -66,7 +70,8 @@ def _join(clock: Clock, other: Clock) -> None:
         clock[stream] = max(launches, clock.get(stream, 0))
 
 
-Stream._current = Stream._default = Stream()  # number 0, as CUDA's
+Stream._default = Stream()  # number 0, as CUDA's
+_others = threading.local()  # each thread has its own current stream, the default one at first
 
 
 class Event:
@@ -80,12 +85,13 @@ class Event:
         self.known: Clock = {}
 
     def record(self, stream: Stream | None = None) -> None:
-        graphs.noted(self.record)
+        stream = stream or current()
+        graphs.noted(functools.partial(self.record, stream))
         self._seconds = time.perf_counter()
-        self.known = dict((stream or Stream._current).known)
+        self.known = dict(stream.known)
 
     def wait(self, stream: Stream | None = None) -> None:
-        (stream or Stream._current).wait_event(self)
+        (stream or current()).wait_event(self)
 
     def query(self) -> bool:
         self.synchronize()
@@ -115,8 +121,9 @@ class Entered:
 
 
 def current(device: Any = None) -> Stream:
-    """The current stream."""
-    return Stream._current
+    """The current stream of this thread."""
+    stream: Stream = getattr(_others, "current", Stream._default)
+    return stream
 
 
 def default(device: Any = None) -> Stream:
@@ -125,8 +132,47 @@ def default(device: Any = None) -> Stream:
 
 
 def set_current(stream: Stream) -> None:
-    """Makes a stream the current one."""
-    Stream._current = stream
+    """Makes a stream the current one of this thread."""
+    _others.current = stream
+
+
+class Graph(graphs.CUDAGraph):
+    """A graph whose launches run in the order of the streams that they were captured on: all of them come after what
+    the current stream had before a replay, and before what it has next.
+    """
+
+    def __init__(self, keep_graph: bool = False):
+        super().__init__(keep_graph)
+        self._streams: set[Stream] = set()
+
+    def note(self, launch: Callable[[], object]) -> None:
+        """Adds a launch to what is captured, on the current stream."""
+        stream = current()
+        self._streams.add(stream)
+        self.steps.append(functools.partial(_on, stream, launch))
+
+    def replay(self) -> None:
+        """Does all that was captured. Raises RuntimeError where nothing was, or within a capture."""
+        graphs.forbid("a replay")
+        here = current()
+        for stream in self._streams:
+            stream.wait_stream(here)
+        super().replay()
+        for stream in self._streams:
+            here.wait_stream(stream)
+
+
+def captured(launch: Callable[[], object]) -> bool:
+    """Whether a graph is being captured, and has ``launch`` now for its replays."""
+    graph = graphs.CUDAGraph.under_way
+    if isinstance(graph, Graph):
+        graph.note(launch)
+    return graph is not None
+
+
+def _on(stream: Stream, launch: Callable[[], object]) -> None:
+    with stream:
+        launch()
 
 
 def wait_for_all() -> None:
@@ -136,7 +182,7 @@ def wait_for_all() -> None:
 
 def launched() -> tuple[int, int]:
     """Counts a launch on the current stream; returns the stream's number, and its own there."""
-    stream = Stream._current
+    stream = current()
     _join(stream.known, Stream._host)
     number = stream.known[stream.stream_id] = Stream._every[stream.stream_id] = (
         Stream._every.get(stream.stream_id, 0) + 1
@@ -146,4 +192,9 @@ def launched() -> tuple[int, int]:
 
 def comes_before(stream: int, number: int) -> bool:
     """Whether a launch comes before what the current stream does next."""
-    return max(clock.get(stream, 0) for clock in (Stream._current.known, Stream._host)) >= number
+    return max(clock.get(stream, 0) for clock in (current().known, Stream._host)) >= number
+
+
+def several() -> bool:
+    """Whether a program has made a stream beside the default one."""
+    return Stream._made > 1

@@ -50,6 +50,7 @@ class Access(Footprint):
         self._order = Order()
         self.keeps = False  # whether ``kept`` is wanted
         self.beside: list[Beside] = []  # earlier launches that a GPU may run at the same time
+        self.tells_readers = False  # whether a later launch may be one that runs at the same time
         self.warps = 4  # of a program
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
         self.started = -1

@@ -80,6 +80,7 @@ class Observed(Emulator):
             del self._launches[: _MOST // 2], self._firsts[: _MOST // 2]
         access = super().begin(launch)
         access.beside = self.observer.beside(launch, range(access.first, self._stamp))
+        access.tells_readers = self.observer.unordered()
         return access
 
     def end(self, access: Access) -> None:

@@ -125,6 +125,10 @@ class Observer:
     def launch_begins(self, launch: Launch) -> None:
         """A launch begins."""
 
+    def unordered(self) -> bool:
+        """Whether later launches may not be ordered after the present one."""
+        return False
+
     def beside(self, launch: Launch, numbers: range) -> list[Beside]:
         """The earlier launches that nothing orders before this one. numbers: of its programs."""
         return []

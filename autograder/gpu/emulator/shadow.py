@@ -201,11 +201,12 @@ class Shadow:
         return met
 
     def has(self, beside: Beside) -> bool:
-        """Whether a launch stored anything here, as far as nobody has stored to it since."""
-        if not isinstance(self.writer, np.ndarray):
+        """Whether a launch stored anything here, or loaded, as far as nobody has done so since."""
+        if not isinstance(self.writer, np.ndarray) or not isinstance(self.reader, np.ndarray):
             return False
-        stored = (self.writer >= 4 * beside.numbers.start) & (self.writer < 4 * beside.numbers.stop)
-        return bool(stored.any())
+        first, end = beside.numbers.start, beside.numbers.stop
+        stored = (self.writer >= 4 * first) & (self.writer < 4 * end)
+        return bool((stored | (self.reader >= first) & (self.reader < end)).any())
 
     def written(self, at: np.ndarray) -> np.ndarray:
         """Whether any program of any launch has stored these units, or PyTorch has written them."""

@@ -43,6 +43,9 @@ class Streams(Protocol):
     def comes_before(self, stream: int, number: int) -> bool:
         """Whether a launch comes before what the current stream does next."""
 
+    def several(self) -> bool:
+        """Whether a program has made a stream beside the default one."""
+
 
 class LaunchForms(Protocol):
     """The forms in which kernels are launched, for the compiler (`launch_forms.Forms`)."""
@@ -254,6 +257,10 @@ class Sanitizer(Observer):
         judged = self._judged.get(launch.name, True)
         about = {"kernel": launch.name, "grid": list(launch.grid), "number": self._number, "judged": judged}
         self.emit({"launch": about})
+
+    def unordered(self) -> bool:
+        """Whether the program has several streams."""
+        return self.streams is not None and self.streams.several()
 
     def beside(self, launch: Launch, numbers: range) -> list[Beside]:
         """The launches of other streams that the current one has not waited for; of a dependent launch the one before

@@ -92,6 +92,9 @@ class Memory:
 
     def finish(self) -> None:
         """Ends the launch and adds its bytes to those of its regions."""
+        if self.access.tells_readers:
+            for storage in self._storages.values():
+                storage.tell_readers()
         for region, total in self._traffic.values():
             region.loaded += total["loaded"]
             region.stored += total["stored"]

@@ -41,6 +41,7 @@ class Storage:
         self.words = kept.raw[: kept.raw.size // shadow.unit * shadow.unit].view(f"u{shadow.unit}")
         self.address, self.unit = shadow.address, shadow.unit
         self.writer = cast(np.ndarray, shadow.writer)  # or `Pages`, which are read with `take` alone
+        self._told = shadow.reader
         self._first, self._remembered = first, remembered
         self._huge = isinstance(shadow.writer, Pages)
         self._kept, self._stamped = kept, dict[int, np.ndarray]()  # by block: which units had stamps before
@@ -151,6 +152,13 @@ class Storage:
                 readers[places.at[met]] = SEVERAL
         self._readers, self._reads, self._read_lanes = readers, [], 0
         return readers
+
+    def tell_readers(self) -> None:
+        """Has the shadow know who read here, for a launch that may run at the same time."""
+        if self._reads or self._readers is not None:
+            readers = self._stamp_reads()
+            at = np.flatnonzero(readers)
+            self._told[at] = np.where(readers[at] == SEVERAL, self._first, readers[at])
 
     def write(self, places: Places, values: np.ndarray, lanes: Lanes, numbers: np.ndarray) -> None:
         """The programs ``numbers`` store ``values`` (words), each in its lanes."""
