@@ -135,6 +135,24 @@ def test_what_only_trial_runs_wrote_is_unwritten(sizes, missing):
         assert "enough for all of it" not in found[0]["message"]
 
 
+def through_kernel(table, x, END: tl.constexpr, BLOCK: tl.constexpr):
+    y, i = tl.load(table).to(tl.pointer_type(tl.float32)), tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < END, other=0.0), mask=i < END)
+
+
+@pytest.mark.parametrize(("sizes", "kinds"), [((50, 50), []), ((25, 50), ["uninitialised-read"])])
+def test_what_trial_runs_wrote_through_a_stored_address(sizes, kinds):
+    """The tensor is an argument of no launch but the last, which reads it."""
+    x, events = torch.arange(50.0), []
+    configs = [triton.Config({"BLOCK": 64, "END": size}) for size in sizes]
+    with watched(events.append, shim=False):
+        y = torch.empty(50)
+        table = torch.tensor([y.data_ptr()])
+        triton.autotune(configs=configs, key=[])(triton.jit(through_kernel))[(1,)](table, x)
+        triton.jit(copy_kernel)[(1,)](y, torch.empty(50), 50, BLOCK=64)
+    assert [event["finding"]["kind"] for event in events if "finding" in event] == kinds
+
+
 def test_what_was_written_before_the_trials_stays_written():
     x, events = torch.arange(50.0), []
     with watched(events.append, shim=False):

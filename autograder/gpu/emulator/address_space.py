@@ -151,6 +151,10 @@ class AddressSpace:
         number = (address >> _SHIFT) - _FIRST
         return self.regions[number] if 0 <= number < len(self.regions) else None
 
+    def of_storage(self, address: int) -> list[Region]:
+        """The arguments that lie in a storage, and what was reached there by an address."""
+        return [region for region in (*self.regions, *self._reached) if region.address == address]
+
     @property
     def reached(self) -> bool:
         """Whether a tensor was reached by an address that a kernel has loaded."""

@@ -136,10 +136,7 @@ class Observed(Emulator):
 
     def _unwrite(self, footprint: Footprint) -> None:
         for address, kept in footprint.kept.items():
-            shadow, regions = (
-                self._shadows.get(address),
-                [one for one in footprint.space.regions if one.address == address],
-            )
+            shadow, regions = self._shadows.get(address), footprint.space.of_storage(address)
             pattern = self.pattern(regions[0])
             if shadow is None or pattern is None or pattern.size > 1 or not 1 < pattern.itemsize == shadow.unit:
                 continue
