@@ -95,7 +95,16 @@ def sanitize(file: dict) -> list[str]:
 
 
 def pytest(file: dict, told: Path) -> list[str]:
-    flags = ["--sanitize-kernels", "--color=no", "-p", "no:cacheprovider", "-o", "log_cli=false", "--tb=line"]
+    flags = [
+        "--sanitize-kernels",
+        "--color=no",
+        "--verbosity=0",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "log_cli=false",
+        "--tb=line",
+    ]
     return [sys.executable, "-m", "pytest", *flags, f"--junitxml={told}", *file.get("choose", ()), file["path"]]
 
 
