@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ..runner import Args
+from .ulp import comparable
 
 Change = tuple[str, Any]  # what is changed, to complete "the result comes out as if", and the argument in its place
 
@@ -49,7 +50,7 @@ def _of_tensor(name: str, value: torch.Tensor) -> Iterator[Change]:
     if value.is_floating_point():
         yield f"{name} were 0 everywhere", torch.zeros_like(value)
         yield f"{name} were 1 everywhere", torch.ones_like(value)
-        yield f"{name} had the other sign", -value
+        yield f"{name} had the other sign", (-comparable(value)).to(value.dtype)
     yield from _misread(name, value)
     if value.dim() and value.numel():
         what = "element" if value.dim() == 1 else "row" if value.dim() == 2 else "part"

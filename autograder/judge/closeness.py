@@ -12,7 +12,7 @@ import torch
 from ..runner import Args, Tree, dtype_name
 from .records.record import Case, Exercise, Floors
 from .results.case_result import Failure
-from .ulp import ulp_error, ulp_size
+from .ulp import comparable, ulp_error, ulp_size
 
 NEAR = 0.01
 FEW = 4  # integers that are shown for an element of the result
@@ -75,7 +75,7 @@ def expect(
         allowed.append(ulp.expand(value.shape).clone())
     if unwritten := exercise.unwritten(args):
         allowed = [a.masked_fill(left, math.inf) for a, left in zip(allowed, unwritten, strict=True)]
-    tensors = [a for a in Tree(args).tensors if a.is_floating_point()]
+    tensors = [comparable(a) for a in Tree(args).tensors if a.is_floating_point()]
     infinite = torch.tensor(False)
     if tensors and all(t.shape == values[0].shape for t in tensors):
         infinite = torch.stack([t.isinf() for t in tensors]).any(0)

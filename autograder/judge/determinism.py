@@ -140,6 +140,7 @@ def _same(one: Outcome, other: Outcome, expected: Expected) -> bool:
     if expected.unwritten and [a.shape for a in first] == [b.shape for b in second]:
         free = [mask.reshape(a.shape) for mask, a in zip(expected.unwritten, first, strict=True)]
         first, second = (
-            tuple(a.masked_fill(left, 0) for a, left in zip(outputs, free, strict=True)) for outputs in (first, second)
+            tuple(torch.where(left, torch.zeros_like(a), a) for a, left in zip(outputs, free, strict=True))
+            for outputs in (first, second)
         )
     return Tree(first).same_bits(second)

@@ -7,7 +7,7 @@ import torch
 from ..runner import Args, Tree
 from .closeness import Wrong
 from .records.record import Bug, Exercise, WildBug
-from .ulp import PRECISION, ulp_error, ulp_size
+from .ulp import PRECISION, comparable, ulp_error, ulp_size
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
 GROSS, BEYOND = 64.0, 4.0  # ulp, and times what is allowed: an error below either may be mere rounding, which no two
@@ -147,8 +147,9 @@ def _compared(evidence: list[Wrong], theirs: Args, made_to_see_it: bool) -> _Sha
         shared = one.mask & close
         wrong, same = wrong + int((one.mask | alone).sum()), same + int(shared.sum())
         every &= not bool((one.mask & ~_small(one, one.error) & ~close | alone).any())
-        finite = shared & one.actual.isfinite()
-        numbers, place = one.actual[finite].unique(return_inverse=True)
+        actual = comparable(one.actual)
+        finite = shared & actual.isfinite()
+        numbers, place = actual[finite].unique(return_inverse=True)
         distinct += len(numbers) + FEWEST * bool((shared & ~finite).any())
         most = torch.zeros(len(numbers), dtype=torch.float64)
         bits += float(most.scatter_reduce(0, place, _digits(one, off)[finite], "amax").sum())

@@ -16,6 +16,7 @@ from .changed_inputs import changed
 from .closeness import Comparison, Expected, expect
 from .place import place
 from .records.record import Case, Exercise
+from .ulp import comparable
 from .up_to import spelled
 
 NEARLY = 0.98  # of the elements that a relation is about have it
@@ -108,7 +109,8 @@ def relation(
     for find in (_kept, _copied, _constant, _scaled, _shifted, _changed, _misplaced, _by_line):
         if sentence := find(call):
             return sentence
-    return next(filter(None, (place(one.name, one.mask, one.exact, one.near, call.named) for one in call.wrong)), "")
+    given = {name: comparable(a) if isinstance(a, torch.Tensor) else a for name, a in call.named.items()}
+    return next(filter(None, (place(one.name, one.mask, one.exact, one.near, given) for one in call.wrong)), "")
 
 
 def _wrong(expected: Expected, compared: Sequence[Comparison], outputs: Args) -> Iterator[_Output]:

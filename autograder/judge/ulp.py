@@ -11,7 +11,14 @@ import torch
 
 _EXPONENT = 0x7FF << 52  # of a float64
 HALVES = (torch.float16, torch.bfloat16)
+FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 PRECISION = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}  # p, the hidden bit counted
+PRECISION |= dict(zip(FLOAT8, (4, 3, 4, 3), strict=True))
+
+
+def comparable(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor; in float64 where it is of float8, for which PyTorch has few functions."""
+    return tensor.double() if tensor.dtype in FLOAT8 else tensor
 
 
 def ulp_size(expected: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

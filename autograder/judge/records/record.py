@@ -14,6 +14,7 @@ import torch
 
 from ...runner import Args, Contract, Tree
 from ..results.aim import Aim
+from ..ulp import FLOAT8, comparable
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
 Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output
@@ -24,7 +25,8 @@ class Tolerance:
     """How far from the float64 oracle an output may lie: ``ulp * size_of_one_ulp(expected) + floor(*inputs)``.
 
     half, single: ulp of the output dtype allowed for float16 and bfloat16, and for float32.
-        Integers and booleans are compared exactly: no ulp is allowed, whatever these are.
+        Integers and booleans are compared exactly: no ulp is allowed, whatever these are. Of float8 it is the number
+        itself that is right, since its neighbour is an eighth off, but where the floor says that rounding decides.
     floor: absolute error per element that honest float32 arithmetic may leave, from the conditioning of the sum.
         Called with the inputs in float64; returns one tensor (or number) an output, in order. Of an integer it is how
         far off it may be: 0, but where rounding decides between two, as in quantisation.
@@ -44,9 +46,12 @@ class Tolerance:
         """The ulp that an output of this dtype may be off by."""
         if not dtype.is_floating_point:
             return 0.0
+        if dtype in FLOAT8:
+            return SAME
         return self.single if dtype == torch.float32 else self.half
 
 
+SAME = 0.25  # ulp: less than any other number is off by, also below a power of 2
 EXACT = Tolerance(0, 0, "An integer is right or wrong.")
 
 
@@ -211,7 +216,7 @@ def ordinary(args: Args) -> bool:
     """Whether every tensor has elements, some tensor a dimension, and all numbers are finite."""
     tensors = Tree(args).tensors
     alone = bool(tensors) and not any(a.dim() for a in tensors)
-    return not alone and not Tree(args).any_empty and all(bool(a.isfinite().all()) for a in tensors)
+    return not alone and not Tree(args).any_empty and all(bool(comparable(a).isfinite().all()) for a in tensors)
 
 
 @functools.cache

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor
 
+from ..ulp import FLOAT8
+
 FEW = 4  # a tensor has few values where each of them comes as often as this, in the mean
 
 
@@ -23,16 +25,25 @@ def drawn_like(tensor: Tensor, generator: Generator, shape: Sequence[int] | None
         if low < 0:
             return _picked(tensor, generator, shape)
         return torch.randint(low, high + 1, shape, generator=generator, dtype=tensor.dtype)
-    seen = tensor.double()[tensor.isfinite()]
+    wide = tensor.double()
+    seen = wide[wide.isfinite()]
     values = seen.unique()
     if not seen.numel() or len(values) * FEW <= len(seen):
         return _picked(tensor, generator, shape)
     least, most = float(values[0]), float(values[-1])
     if 0 <= least and most <= 1:
-        return (least + (most - least) * torch.rand(shape, generator=generator)).to(tensor.dtype)
+        return brought(least + (most - least) * torch.rand(shape, generator=generator), tensor.dtype)
     spread = float(seen.std()) if seen.numel() > 1 else 1.0
     drawn = float(seen.mean()) + spread * torch.randn(shape, generator=generator)
-    return (drawn.abs().clamp(least, None) if least >= 0 else drawn).to(tensor.dtype)
+    return brought(drawn.abs().clamp(least, None) if least >= 0 else drawn, tensor.dtype)
+
+
+def brought(numbers: Tensor, dtype: torch.dtype) -> Tensor:
+    """The numbers in another dtype. Past the end of float8 lies its largest number, as quantisation clamps them."""
+    if dtype in FLOAT8:
+        most = torch.finfo(dtype).max
+        numbers = numbers.clamp(-most, most)
+    return numbers.to(dtype)
 
 
 def longer(tensor: Tensor, axis: int, size: int, generator: Generator) -> Tensor:

@@ -10,8 +10,8 @@ from torch import Generator, Tensor
 
 from ...runner import Args, Tree, dtype_name
 from ..records.inputs import views
-from ..ulp import HALVES
-from .drawing import drawn_like
+from ..ulp import FLOAT8, HALVES
+from .drawing import brought, drawn_like
 from .example import SIZES, USUAL, Example
 from .reference import Reference
 from .sizes import Dimension
@@ -23,6 +23,7 @@ BLOCKS = (1031, 257, 65)  # past one block of 1,024 elements, or of as many as `
 SPECIAL = (-100, -1)  # what stands for no label, as `ignore_index` of PyTorch and of others
 MOST = 2**15  # elements of all tensors of a family together
 CERTAIN = 10.0  # how far a score lies above the others, so that its probability is nearly 1
+SPECIAL_VALUES = (("NaN", torch.nan), ("infinity", torch.inf), ("-infinity", -torch.inf))
 TENSORS = 4  # the first ones get special values, each alone
 
 
@@ -79,18 +80,19 @@ def families(
     for name, what, change in VALUES:
         yield Family(name, what, _on_floats(in_odd_sizes, change))
     for number in [i for i, a in enumerate(given) if _is_floating(a)][:TENSORS]:
-        for word, value in (("NaN", torch.nan), ("infinity", torch.inf), ("-infinity", -torch.inf)):
+        for word, value in SPECIAL_VALUES if _has_infinity(given[number]) else SPECIAL_VALUES[:1]:
             what = f"One element of {names[number]} is {word}; the reference says what that gives."
             yield Family(f"{word} in {names[number]}", what, _one_element(in_odd_sizes, number, value))
-    yield from _in_one_place(given, names, floats, in_odd_sizes)
+    in_place = [i for i in floats if Tree.has_gradient(given[i])]
+    yield from _in_one_place(given, names, in_place, in_odd_sizes)
     yield from _integers(reference, fresh)
     yield from _layouts(given, floats, fresh)
     yield from _layouts_alone(reference, fresh)
     if gradients:
         yield from _upstream_layouts(reference, fresh)
-    kinds = {a.dtype for a in Tree(given).tensors if a.is_floating_point()}
+    kinds = {a.dtype for a in Tree(given).differentiable}
     for dtype in (torch.float32, *HALVES):
-        if kinds and kinds != {dtype}:
+        if not reference.reads_bits and kinds and kinds != {dtype}:
             name, rounded = dtype_name(dtype), _rounded(dtype)
             what = f"The same numbers rounded to {name}."
             yield Family(name, what, _on_floats(fresh, rounded), "dtype")
@@ -119,6 +121,11 @@ def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh:
 def _is_floating(given: Any) -> bool:
     first = given[0] if isinstance(given, list) and given else given
     return isinstance(first, Tensor) and first.is_floating_point()
+
+
+def _has_infinity(given: Any) -> bool:
+    """Whether its dtype has one, as only one of float8 has."""
+    return bool(Tree((given,)).tensors[0].new_tensor(torch.inf).double().isinf())
 
 
 def _layouts(given: Args, floats: list[int], fresh: Make) -> Iterator[Family]:
@@ -281,7 +288,7 @@ def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
 def _certain(reference: Reference, number: int, fresh: Make) -> Iterator[Family]:
     """A label that is nearly certain, in half precision, too: p - 1 there is small, and no random number is so."""
     labels = reference.given[number]
-    rows = (i for i, a in enumerate(reference.given) if isinstance(a, Tensor) and a.is_floating_point() and a.dim())
+    rows = (i for i, a in enumerate(reference.given) if isinstance(a, Tensor) and Tree.has_gradient(a) and a.dim())
     scored = next((i for i in rows if reference.given[i].shape[:-1] == labels.shape), None)
     if labels.dtype == torch.bool or scored is None or int(labels.max()) >= reference.given[scored].shape[-1]:
         return
@@ -384,15 +391,25 @@ def _strided_vectors(a: Tensor, generator: Generator) -> Tensor:
 
 
 def _rounded(dtype: torch.dtype) -> Change:
-    return lambda a, g: a.to(dtype)
+    return lambda a, g: a if a.dtype in FLOAT8 else a.to(dtype)
 
 
 def _scaled(factor: float) -> Change:
-    return lambda a, g: (a.double() * factor).to(a.dtype)
+    return lambda a, g: (a.double() * _within_float8(a, factor)).to(a.dtype)
+
+
+def _within_float8(a: Tensor, factor: float) -> float:
+    """The factor, by which the largest number of a tensor of float8 stays a normal one."""
+    if a.dtype not in FLOAT8 or not a.numel():
+        return factor
+    range_of, largest = torch.finfo(a.dtype), float(a.double().abs().nan_to_num(0, 0).max())
+    if largest and abs(factor) > 1:
+        return min(factor, range_of.max / largest)
+    return max(factor, range_of.smallest_normal / largest) if largest and 0 < factor < 1 else factor
 
 
 def _shifted(a: Tensor, generator: Generator) -> Tensor:
-    return (a.double() + 1000).to(a.dtype)
+    return brought(a.double() + 1000, a.dtype)
 
 
 def _of_rows(a: Tensor, generator: Generator) -> Tensor:
@@ -400,10 +417,10 @@ def _of_rows(a: Tensor, generator: Generator) -> Tensor:
 
 
 def _outlier(a: Tensor, generator: Generator) -> Tensor:
-    a = a.clone()
+    wide = a.double()
     if a.numel():
-        a.view(-1)[int(torch.randint(a.numel(), (), generator=generator))] *= 1e4
-    return a
+        wide.view(-1)[int(torch.randint(a.numel(), (), generator=generator))] *= 1e4
+    return brought(wide, a.dtype)
 
 
 def _with_gaps(a: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""A reference in another precision: its conversions to float32 are to that; those to half precision are its own. And on
+"""A reference in another precision: its conversions to float32 are to that; those to fewer bits are its own. And on
 memory that holds one number where it never wrote: what hangs on that is not expected.
 """
 
@@ -14,7 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ...gpu import ATEN, lazily
 from ...runner import Callee, Tree, dtype_name
 from ..borrowed import TorchDispatchMode, schema
-from ..ulp import HALVES
+from ..ulp import FLOAT8, HALVES
 
 EMPTY = frozenset(name for name in ATEN.memory if "empty" in name)
 _OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference's own code
@@ -24,7 +24,7 @@ _OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference
 class Widened(TorchDispatchMode):
     """Makes ``dtype`` of every float32 that an operator is asked for, as a conversion does, and notes it.
 
-    widened: the lines that asked for float32. rounded: those that asked for half precision, which they get.
+    widened: the lines that asked for float32. rounded: those that asked for fewer bits, which they get.
     """
 
     def __init__(self, dtype: torch.dtype = torch.float64) -> None:
@@ -39,7 +39,7 @@ class Widened(TorchDispatchMode):
         if dtype == torch.float32:
             kwargs["dtype"] = self.dtype
             self.widened |= dict.fromkeys(_line())
-        elif dtype in HALVES:
+        elif dtype in (*HALVES, *FLOAT8):
             self.rounded |= dict.fromkeys(f"{dtype_name(dtype)} in {line}" for line in _line())
         return func(*args, **kwargs)
 

@@ -23,7 +23,7 @@ MOVES = ATEN.memory | frozenset(  # what moves numbers, or reads them, without c
 class Operators(TorchDispatchMode):
     """Notes the operators that compute. elements: of the largest tensor that each is given, over all of its calls.
     derivative: the same of those that autograd, or a backward of one's own, calls. draws: those that draw random
-    numbers.
+    numbers. as_bits: the dtypes of floating-point numbers whose bits are read.
     """
 
     def __init__(self) -> None:
@@ -32,6 +32,7 @@ class Operators(TorchDispatchMode):
         self.derivative: Counter[str] = Counter()
         self._backward = False  # of one's own
         self.draws: dict[str, None] = {}
+        self.as_bits: set[torch.dtype] = set()
 
     def of_call(self, callee: Callee, args: Args, above: int) -> Any:
         """What `Callee.call` returns, noted."""
@@ -57,6 +58,8 @@ class Operators(TorchDispatchMode):
             noted[name] += max((tensor.numel() for tensor in given), default=0)
         if torch.Tag.nondeterministic_seeded in func.tags:
             self.draws[name] = None
+        if func is torch.ops.aten.view.dtype and args[0].is_floating_point():
+            self.as_bits.add(args[0].dtype)
         return func(*args, **(kwargs or {}))
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ...runner import Args, Callee, Tree, dtype_name
 from ..borrowed import unwatched
+from ..ulp import FLOAT8, comparable
 from .drawing import varied
 from .errors import CompareError
 from .float64 import Filled, Widened, in_float64
@@ -29,8 +30,9 @@ DRAWS = (
 class Reference:
     """callee: what is called. example: arguments that it takes.
 
-    writes: which arguments it changes in place. outputs: the names of what it returns. Raises CompareError where it
-    cannot be one.
+    writes: which arguments it changes in place. outputs: the names of what it returns. kept: the dtypes that are not
+    float64 in the call that says what is right: all, where it reads the bits of its numbers; float8, where it takes
+    nothing else in its place. Raises CompareError where it cannot be one.
     """
 
     def __init__(self, callee: Callee, example: Args):
@@ -41,16 +43,21 @@ class Reference:
         self.arguments = example + tuple(callee.parameters.values())
         self.names = argument_names(callee, example)
         _assert_judged(Tree(self.arguments).named(self.names), "the example has")
+        self.kept: tuple[torch.dtype, ...] = ()
+        self._kinds: tuple[torch.dtype, ...] = ()
         try:
             native, changed = self._called(self.arguments)
             _assert_judged({f"result {i}": one for i, one in enumerate(native)}, "the reference returns")
-            wide, again = (self._called(self.widened(self.arguments))[0] for _ in range(2))
+            self._kinds = tuple(one.dtype for one in native)
+            self.kept = self._kept(native)
+            wide, again = (self._called(self.arguments, wide=True)[0] for _ in range(2))
         except CompareError:
             raise
         except Exception as error:
             where = "" if isinstance(error, NotImplementedError) else ", there or in float64"
+            way = ": write it out on x.float()" if self.kept == FLOAT8 else ""
             raise CompareError(
-                f"the reference raises on the example{where}: {type(error).__name__}: {error}"
+                f"the reference raises on the example{where}: {type(error).__name__}: {error}{way}"
             ) from error
         if not all(a.equal(b) or torch.allclose(a, b, 0, 0, equal_nan=True) for a, b in zip(wide, again, strict=True)):
             raise CompareError(
@@ -63,7 +70,19 @@ class Reference:
         if not native and not changed:
             raise CompareError("the reference returns no tensor and writes none")
         self.outputs = ("result",) if len(native) == 1 else tuple(f"result_{i}" for i in range(len(native)))
-        self.floating = sum(r.is_floating_point() for r in native)
+        self.floating = len(Tree(native).differentiable)
+
+    def _kept(self, native: Args) -> tuple[torch.dtype, ...]:
+        """See `kept`. native: what it returns for the example as it is."""
+        if self.called.as_bits:
+            return FLOAT8 if self.called.as_bits <= {*FLOAT8} else JUDGED
+        if not any(a.dtype in FLOAT8 for a in Tree(self.arguments).tensors):
+            return ()
+        try:
+            wide, _ = self._called(self.arguments, wide=True)
+        except Exception:
+            return FLOAT8
+        return () if [a.shape for a in wide] == [a.shape for a in native] else FLOAT8
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -102,7 +121,13 @@ class Reference:
 
     def remarks(self) -> tuple[str, ...]:
         """What a report says of it."""
-        return (*self.mode.remarks(), *([DRAWS.format(named(self.called.draws))] if self.called.draws else []))
+        found = [*self.mode.remarks()]
+        if self.kept:
+            which = "float8 as it is" if self.kept == FLOAT8 else "its arguments as they are, not in float64"
+            found.append(f"The reference gets {which}: it reads their bits, or takes nothing else.")
+        if any(kind in FLOAT8 for kind in self._kinds):
+            found.append("A float8 result has to be the number that is right, but where rounding decides between two.")
+        return (*found, *([DRAWS.format(named(self.called.draws))] if self.called.draws else []))
 
     @cached_property
     def rounds_within(self) -> bool:
@@ -115,18 +140,44 @@ class Reference:
         if self.writes or not self.floating:
             return False
         try:
-            self.callee.results_and_gradients(self.widened(self.arguments), self.upstream(self.arguments, _generator()))
+            self._wide.results_and_gradients(self.widened(self.arguments), self.upstream(self.arguments, _generator()))
         except RuntimeError:
             return False
         return True
 
     def widened(self, args: Args) -> Args:
-        """The arguments as the oracle takes them."""
-        return Tree(args).map(lambda a: a.double() if a.is_floating_point() else a)
+        """The arguments as the oracle takes them; float8 has no gradient, and stays what it is until `_wide`."""
+        return Tree(args).map(lambda a: a.double() if Tree.has_gradient(a) and a.dtype not in self.kept else a)
+
+    @property
+    def _wide(self) -> Callee:
+        """The reference in float64, with float8 among its arguments, and its results rounded to float8 where they
+        are.
+        """
+        callee, given = self.callee, self.callee.backward
+        backward = given and (lambda *args: given(*self._in_float64(args)))
+        function = lambda *args: self._rounded(callee.results(self._in_float64(args)))  # noqa: E731
+        return replace(callee, function=function, backward=backward)
+
+    def _in_float64(self, args: Args) -> Args:
+        return Tree(args).map(lambda a: a.double() if a.dtype in FLOAT8 and a.dtype not in self.kept else a)
+
+    def _rounded(self, results: Args) -> Args:
+        if not any(kind in FLOAT8 for kind in self._kinds) or len(results) != len(self._kinds):
+            return results
+        return tuple(r.to(kind) if kind in FLOAT8 else r for r, kind in zip(results, self._kinds, strict=True))
+
+    @property
+    def reads_bits(self) -> bool:
+        """Whether all arguments stay what they are: the bits of other numbers would say something else."""
+        return self.kept == JUDGED
+
+    def _precision(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.reads_bits else in_float64(self.mode)
 
     def with_parameters(self, args: Args, generator: torch.Generator | None = None) -> Args:
         """These inputs, then a module's parameters in the dtype that the inputs have now. generator: of other ones."""
-        before, now = (next((a.dtype for a in parts(found)), None) for found in (self.given, args))
+        before, now = (next((a.dtype for a in Tree(found).differentiable), None) for found in (self.given, args))
 
         def cast(value: Tensor) -> Tensor:
             value = varied(value, generator) if generator else value
@@ -140,13 +191,14 @@ class Reference:
 
     def exact(self, args: Args) -> Args:
         """All results for arguments in float64, then what was written."""
-        results, changed = self._called(args)
-        return results + tuple(changed.get(name, value) for name, value in self._written(args).items())
+        results, changed = self._called(args, wide=True)
+        written = tuple(changed.get(name, value) for name, value in self._written(args).items())
+        return tuple(map(comparable, results + written))
 
     def exact_with_gradients(self, args: Args, upstream: Args) -> Args:
-        """The results, then the gradients of the floating-point arguments."""
-        with in_float64(self.mode):
-            return self.callee.results_and_gradients(Tree(args).copied(), upstream)
+        """The results, then the gradients of the arguments that have one."""
+        with self._precision():
+            return tuple(map(comparable, self._wide.results_and_gradients(Tree(args).copied(), upstream)))
 
     def unwritten(self, args: Args, above: int) -> tuple[Tensor, ...] | None:
         """Of all that `exact` and `exact_with_gradients` give, the elements that hang on memory which it never wrote;
@@ -211,7 +263,7 @@ class Reference:
         with torch.no_grad():
             results = self._results(Tree(args).copied())
         drawn = []
-        for result in (r for r in results if r.is_floating_point()):
+        for result in Tree(results).differentiable:
             dy = torch.randn(result.shape, generator=generator)
             dy[torch.rand(result.shape, generator=generator) < UPSTREAM_ZEROS] = 0
             drawn.append(dy.to(result.dtype))
@@ -223,7 +275,7 @@ class Reference:
         """
         try:
             found = self._called(args)[0]
-            self._called(self.widened(args))
+            self._called(args, wide=True)
         except CompareError as error:
             return f"does not return what it returns for the example: {error}"
         except Exception as error:
@@ -243,23 +295,26 @@ class Reference:
 
     def overflows(self, args: Args) -> bool:
         """Whether a result is NaN or infinite where float64, brought to its dtype, is not."""
-        exact, native = self._called(self.widened(args))[0], self._called(args)[0]
-        pairs = ((e.to(n.dtype), n) for e, n in zip(exact, native, strict=True) if n.is_floating_point())
+        exact, native = self._called(args, wide=True)[0], self._called(args)[0]
+        pairs = (
+            (e.to(n.dtype).double(), n.double()) for e, n in zip(exact, native, strict=True) if Tree.has_gradient(n)
+        )
         return any(bool((e.isfinite() & ~n.isfinite()).any()) for e, n in pairs)
 
-    def _called(self, args: Args) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
-        """(what it returns, the tensors that it changed by name)."""
+    def _called(self, args: Args, wide: bool = False) -> tuple[tuple[Tensor, ...], dict[str, Tensor]]:
+        """(what it returns, the tensors that it changed by name). wide: in float64, as far as it is not `kept` from
+        that.
+        """
+        args = self.widened(args) if wide else args
         mine = Tree(args).copied()
-        wide = any(t.dtype == torch.float64 for t in Tree(args).tensors)
-        with torch.no_grad():
-            if wide:
-                with in_float64(self.mode):
-                    results = self.callee.results(mine)
-            else:
-                results = self.callee.results(mine)
-        after = zip(self.names, args, mine, strict=False)
-        changed = {n: b for n, a, b in after if isinstance(a, Tensor) and not _same(a, b)}
-        return tuple(r.clone() for r in self._without_written(results, mine, changed)), changed
+        mine = self._in_float64(mine) if wide else mine
+        wide = wide or any(t.dtype == torch.float64 for t in Tree(args).tensors)
+        with torch.no_grad(), self._precision() if wide else contextlib.nullcontext():
+            results = self.callee.results(mine)
+        after = [(n, a, b) for n, a, b in zip(self.names, args, mine, strict=False) if isinstance(a, Tensor)]
+        changed = {n: b.to(a.dtype) for n, a, b in after if not _same(comparable(a), comparable(b))}
+        results = self._without_written(results, mine, changed)
+        return tuple(r.clone() for r in (self._rounded(results) if wide else results)), changed
 
     def _results(self, args: Args) -> tuple[Tensor, ...]:
         """What it returns, without what it writes."""
@@ -279,7 +334,7 @@ class Reference:
 
 
 JUDGED = (
-    *(torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.bool),
+    *(torch.float64, torch.float32, torch.float16, torch.bfloat16, *FLOAT8, torch.bool),
     *(torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
 )
 

@@ -10,7 +10,7 @@ from ...runner import Args, Tree
 from ..records.derived import derived
 from ..records.record import Case, Exercise, Floors, Output
 from ..results.aim import Aim
-from ..ulp import HALVES, ulp_size
+from ..ulp import FLOAT8, HALVES, comparable, ulp_size
 from .errors import CompareError
 from .families import Family
 from .reference import Reference, as_float32, parts, signed
@@ -38,9 +38,14 @@ class Compared(Exercise):
         """As the reference returns them; a gradient has the dtype of its argument, what is written its own."""
         assert self.reference is not None
         own = args[: len(args) - self.above]
-        given = [a.dtype for a in parts(own)] if self.above else []
+        given = [a.dtype for a in Tree(own).differentiable] if self.above else []
         written = [t.dtype for t in self.contract.written(args).values()]
         return (*self.reference.dtypes(own), *given, *written)
+
+    def widened(self, args: Args) -> Args:
+        """As `Reference.widened`."""
+        assert self.reference is not None
+        return self.reference.widened(args)
 
     def unwritten(self, args: Args) -> Args | None:
         """As `Reference.unwritten`."""
@@ -74,24 +79,26 @@ class Compared(Exercise):
             rounded = self.reference.rounded(args, self.above, half) if half and inside else native
         exact = self.exact(args)
         moved = self._moved_by_numbers(args, exact)
-        gradients = len(parts(args)) - self.above if self.above else 0
-        nan, infinite = (any(bool(kind(a).any()) for a in parts(args)) for kind in (torch.isnan, torch.isinf))
-        nan = nan or not parts(args)  # of integers alone, NaN is what the reference says a code means
+        gradients = len(Tree(args).differentiable) - self.above if self.above else 0
+        given = [*map(comparable, parts(args))]
+        nan, infinite = (any(bool(kind(a).any()) for a in given) for kind in (torch.isnan, torch.isinf))
+        nan = nan or not given  # of integers alone, NaN is what the reference says a code means
         found: list[torch.Tensor | float] = []
         for number, (floor, value, own, coarse) in enumerate(zip(estimated, exact, native, rounded, strict=True)):
             if not value.is_floating_point():
                 found.append(floor)
                 continue
-            gradient = number >= len(exact) - gradients
+            gradient, dtype = number >= len(exact) - gradients, own.dtype
             wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
             wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own)) + moved[number]
-            if own.dtype != torch.float32 and (gradient or self.reference.rounds_within):
+            if dtype != torch.float32 and (gradient or self.reference.rounds_within):
                 wide = torch.maximum(wide, 4 * _of_rows(torch.maximum(_error(value, own), _error(value, coarse))))
-            stored = value.to(own.dtype)
+            stored, own = value.to(dtype).double(), own.double()
             unknown = ~stored.isfinite() & (value.isfinite() | (gradient or infinite)) | (value.isnan() & (not nan))
             unknown = unknown | (gradient and (nan or infinite)) | (nan & (own.isnan() != value.isnan()))
             unknown = unknown | (~own.isfinite() & (stored.isfinite() | (own.isnan() & ~stored.isnan())))
-            unknown = unknown | (stored.isinf() & coarse.isnan())
+            saturates = dtype in FLOAT8  # where others give infinity
+            unknown = unknown | (stored.isinf() & (coarse.isnan() | saturates))
             found.append(wide.masked_fill(unknown, torch.inf))
         return tuple(found)
 
@@ -203,4 +210,4 @@ def _case(reference: Reference, family: Family, gradients: bool) -> Case:
 
 def _floating_names(reference: Reference) -> list[str]:
     named = Tree(reference.arguments).named(reference.names)
-    return [name for name, a in named.items() if a.is_floating_point()]
+    return [name for name, a in named.items() if Tree.has_gradient(a)]

@@ -9,12 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...runner import Args, Runner, dtype_name
+from ...runner import Args, Runner, Tree, dtype_name
 from ..case_verdict import judge_case
 from ..records.record import Case
 from ..results.case_result import CaseResult, Failure
 from ..settings import Settings
 from ..trial import Trial
+from ..ulp import comparable
 from .reference_record import Compared
 from .sizes import Dimension
 
@@ -73,7 +74,10 @@ class Smallest:
         own, upstream = self.args[: len(self.args) - above], self.args[len(self.args) - above :]
         try:
             changed = change(own)
-            if all(a is b or (isinstance(a, Tensor) and torch.equal(a, b)) for a, b in zip(own, changed, strict=True)):
+            if all(
+                a is b or (isinstance(a, Tensor) and Tree((a,)).same_bits((b,)))
+                for a, b in zip(own, changed, strict=True)
+            ):
                 return False
             if reference.refuses(changed) or (above and reference.refuses_gradients(changed)):
                 return False
@@ -107,7 +111,10 @@ def _at_size(dimension: Dimension, size: int, args: Args) -> Args:
 
 
 def _at(number: int, change: Callable[[Tensor], Tensor]) -> Callable[[Args], Args]:
-    return lambda args: (*args[:number], change(args[number]), *args[number + 1 :])
+    def changed(given: Tensor) -> Tensor:
+        return change(comparable(given)).to(given.dtype)
+
+    return lambda args: (*args[:number], changed(args[number]), *args[number + 1 :])
 
 
 def _zeroed(tensor: Tensor, first: int, last: int) -> Tensor:

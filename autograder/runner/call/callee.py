@@ -41,17 +41,17 @@ class Callee:
         return _flat(self.function(*args), self.name)
 
     def results_and_gradients(self, args: Args, upstream: Args) -> tuple[Tensor, ...]:
-        """The results, then the gradient of each floating-point tensor among ``args``: 0 where nothing depends on it.
+        """The results, then the gradient of each tensor among ``args`` that has one: 0 where nothing depends on it.
 
-        upstream: the gradient of each floating-point result. Raises NotAttached where no result has one.
+        upstream: the gradient of each such result. Raises NotAttached where no result has one.
         """
         if self.backward is not None:
             return self.results(args) + _flat(self.backward(*upstream, *args), "backward")
         args = Tree(args).map(_leaf)
-        leaves = [a for a in Tree(args).tensors if a.is_floating_point()]
+        leaves = Tree(args).differentiable
         with torch.enable_grad():
             results = self.results(args)
-        floating = [r for r in results if r.is_floating_point()]
+        floating = Tree(results).differentiable
         attached = [(r, u) for r, u in zip(floating, upstream, strict=True) if r.requires_grad]
         if not attached:
             raise NotAttached(f"the result of {self.name} is not attached to the graph")
@@ -184,7 +184,7 @@ def function_of(given: Any, form: Form) -> Callable[..., Any]:
 
 
 def _without_derivative(results: list[Tensor], args: Args) -> bool:
-    leaves = [a for a in Tree(args).tensors if a.is_floating_point()]
+    leaves = Tree(args).differentiable
     try:
         torch.autograd.grad(results, leaves, [torch.ones_like(r) for r in results], allow_unused=True)
     except Exception as error:  # any other is the candidate's own, and judged
@@ -193,7 +193,7 @@ def _without_derivative(results: list[Tensor], args: Args) -> bool:
 
 
 def _leaf(tensor: Tensor) -> Tensor:
-    return tensor.detach().requires_grad_() if tensor.is_floating_point() else tensor
+    return tensor.detach().requires_grad_() if Tree.has_gradient(tensor) else tensor
 
 
 def _of_module(module: nn.Module, what: str) -> Callee:

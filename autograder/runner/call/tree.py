@@ -39,6 +39,16 @@ class Tree:
         return [leaf for leaf in self.leaves if isinstance(leaf, torch.Tensor)]
 
     @property
+    def differentiable(self) -> list[torch.Tensor]:
+        """Those of the tensors of which a gradient says something."""
+        return [*filter(self.has_gradient, self.tensors)]
+
+    @staticmethod
+    def has_gradient(tensor: torch.Tensor) -> bool:
+        """Whether a gradient of it says something: of floating-point numbers of more than 8 bits."""
+        return tensor.is_floating_point() and tensor.dtype.itemsize > 1
+
+    @property
     def firsts(self) -> list[int]:
         """For each of the tensors the number of the first that it is: its own, but where a list holds one twice."""
         found: list[int] = []

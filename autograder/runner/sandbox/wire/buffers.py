@@ -24,6 +24,7 @@ POISON = 0x5B  # every byte of an unwritten output: a finite number in any dtype
 DTYPES = {
     dtype_name(dtype): dtype
     for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.complex64, torch.complex128)
+    + (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
     + (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 }
 
