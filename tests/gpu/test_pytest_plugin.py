@@ -432,7 +432,7 @@ def test_product():
     result = run(tests.replace("RTOL", "1e-6"), "--sanitize-kernels")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*Captured kernels in the emulator call*", "*: hint: tf32 in*", "*multiplies float32 in TF32*"]
+        ["*Captured kernels in the emulator call*", "*: hint: tf32 in `product`*", "*multiplies float32 in TF32*"]
     )
     result = run(tests.replace("RTOL", "1e-1"), "--sanitize-kernels")
     result.assert_outcomes(passed=1)

@@ -118,21 +118,56 @@ def test_a_hook_that_one_configuration_lacks():
     assert y[0] == (torch.arange(50.0) - 9).sum()
 
 
-@pytest.mark.parametrize(("sizes", "missing"), [((25, 50), 25), ((50, 25), 0)])
-def test_what_only_trial_runs_wrote_is_unwritten(sizes, missing):
-    """The first configuration wins here: it stores ``sizes[0]`` of 50 elements."""
+def ended(sizes, read=lambda y: y.sum(), before=lambda y: None):
+    """The findings of a tuned kernel that stores ``sizes[i]`` of 50 elements; the first configuration wins here."""
     x, events = torch.arange(50.0), []
     configs = [triton.Config({"BLOCK": 64, "END": size}) for size in sizes]
     with watched(events.append, shim=False):
         y = torch.empty(50)
+        before(y)
         launch = triton.autotune(configs=configs, key=[])(triton.jit(end_kernel))
         launch[(1,)](x, y)
+        read(y)
+    return [event["finding"] for event in events if "finding" in event]
+
+
+def test_what_only_trial_runs_wrote_is_unwritten():
+    (finding,) = ended((25, 50))
+    assert finding["kind"] == "unwritten"
+    assert "25 elements of `y` (50 in all) were never written" in finding["message"]
+    assert "enough for all of it" not in finding["message"]
+
+
+def test_what_another_configuration_leaves_unwritten():
+    """The one that wins on a GPU may be that one."""
+    (finding,) = ended((50, 25, 40))
+    assert (finding["kind"], finding["level"], finding["tensor"]) == ("unwritten", "fault", "y")
+    assert finding["offset"] == 25
+    assert "another configuration" in finding["message"].lower()
+    assert "END: 25" in finding["message"]
+    assert "leaves 25 elements of `y` (50 in all) unwritten" in finding["message"]
+
+
+def test_a_second_launch_overwrites_what_a_configuration_left_out():
+    def read(y):
+        triton.jit(end_kernel)[(1,)](torch.arange(50.0), y, END=50, BLOCK=64)
         y.sum()
-    found = [event["finding"] for event in events if "finding" in event]
-    assert [one["kind"] for one in found] == ["unwritten"] * bool(missing)
-    if missing:
-        assert f"{missing} elements of `y` (50 in all) were never written" in found[0]["message"]
-        assert "enough for all of it" not in found[0]["message"]
+
+    assert ended((50, 25), read) == []
+
+
+@pytest.mark.parametrize(
+    ("read", "before"),
+    [
+        (lambda y: y[:25].sum(), lambda y: None),
+        (lambda y: y.sum(), lambda y: y.zero_()),
+        (lambda y: y.zero_().sum(), lambda y: None),
+        (lambda y: torch.neg(torch.ones(50), out=y).sum(), lambda y: None),
+    ],
+)
+def test_what_a_configuration_may_leave_out(read, before):
+    """A part that is not read, as a caller does who knows what was chosen, or what PyTorch writes, before or after."""
+    assert ended((50, 25), read, before) == []
 
 
 def through_kernel(table, x, END: tl.constexpr, BLOCK: tl.constexpr):

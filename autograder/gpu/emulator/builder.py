@@ -3,6 +3,7 @@
 It replaces the class of the interpreter's one builder.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -257,7 +258,7 @@ class StrictBuilder(Atomics):
             return rounded(products.product_tf32x3(a.data, b.data) + d.data, d.dtype.scalar)
         if a.dtype.scalar == tl.float32 and input_precision == ir.INPUT_PRECISION.TF32:
             self.emulator.loose("dot")
-            self.emulator.notice("tf32", messages.tf32)
+            self.emulator.notice("tf32", functools.partial(messages.tf32, self.emulator.access.kernel))
             return rounded(products.product_tf32(a.data, b.data) + d.data, d.dtype.scalar)
         if d.data.dtype.kind != "f":
             left, right = (np.ascontiguousarray(wide(arg), dtype=np.int32) for arg in (a, b))

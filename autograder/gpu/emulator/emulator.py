@@ -327,7 +327,8 @@ class Emulator:
 
     def hint_wrapped(self, exact: int, wrapped: int, what: str) -> None:
         """Hints at an int32 that overflowed. what: the operation."""
-        self._hint("wrapped-integer", "", lambda place: messages.wrapped(exact, wrapped, what, place))
+        kernel = self.access.kernel
+        self._hint("wrapped-integer", "", lambda place: messages.wrapped(kernel, exact, wrapped, what, place))
 
     def hint_gathered(self, index: int, size: int) -> None:
         """Hints at an index of `tl.gather` outside its block."""

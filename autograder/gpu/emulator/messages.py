@@ -304,13 +304,13 @@ def masked_load(kernel: str, tensor: str, place: Place) -> Finding:
     return Finding("masked-load", text, kernel, tensor, line=place.line, source=place.source, file=place.file)
 
 
-def wrapped(exact: int, result: int, what: str, place: Place) -> Finding:
+def wrapped(kernel: str, exact: int, result: int, what: str, place: Place) -> Finding:
     """An integer of 32 bits that overflowed. what: the operation."""
     text = (
         f"A 32-bit {what} wrapped around, {place}: {exact:,} became {result:,}. If it is an offset, "
         "make one operand 64-bit first, as in `row.to(tl.int64) * stride`."
     )
-    return Finding("wrapped-integer", text, line=place.line, source=place.source, file=place.file)
+    return Finding("wrapped-integer", text, kernel, line=place.line, source=place.source, file=place.file)
 
 
 def gathered(kernel: str, index: int, size: int, program: Program, place: Place) -> Finding:
@@ -366,13 +366,13 @@ def _shown(value: int, region: Region | None) -> str:
     return f"{value:,}" if region is None else f"byte {value - region.virtual + region.offset:,} of {region.label}"
 
 
-def tf32(place: Place) -> Finding:
+def tf32(kernel: str, place: Place) -> Finding:
     """A product of float32 in TF32."""
     text = (
         f"`tl.dot` multiplies float32 in TF32, {place}: 11 of the 24 bits of each number. "
         'Pass `input_precision="ieee"`.'
     )
-    return Finding("tf32", text, line=place.line, source=place.source, file=place.file)
+    return Finding("tf32", text, kernel, line=place.line, source=place.source, file=place.file)
 
 
 def uninitialised(
@@ -381,7 +381,9 @@ def uninitialised(
     """An access to memory of `torch.empty` that was never written. adds: whether the kernel has stored to the tensor,
     too, as one does that adds to it.
     """
-    cure = "allocate with `torch.zeros` what a kernel adds to" if adds else "write it before, or mask the lane off"
+    cure = "write it before, or mask the lane off"
+    if adds:
+        cure = "allocate with `torch.zeros` what a kernel adds to, and with `torch.full` what it takes a maximum in"
     text = (
         f"`{kernel}` {_VERB[verb]} element offset {offset:,} of {region.label}, which has not been written since "
         f"`torch.empty` made it, in program {program}, {place}. Its value is whatever was in memory: {cure}."

@@ -70,6 +70,7 @@ class Observed(Emulator):
             error,
             again=functools.partial(again, self, call),
             storers=functools.partial(self._storers, access),
+            first_stored=functools.partial(self._first_stored, access),
             unwrite=functools.partial(self._unwrite, access),
         )
 
@@ -134,17 +135,26 @@ class Observed(Emulator):
         stamps = shadow.writer.take(np.arange(size) + block * BLOCK // shadow.unit)
         return np.repeat(np.where(stamps >= 4 * footprint.first, stamps >> 2, 0), shadow.unit)
 
-    def _unwrite(self, footprint: Footprint) -> None:
+    def _first_stored(self, footprint: Footprint) -> dict[int, np.ndarray]:
+        found = {}
         for address, kept in footprint.kept.items():
             shadow, regions = self._shadows.get(address), footprint.space.of_storage(address)
             pattern = self.pattern(regions[0])
             if shadow is None or pattern is None or pattern.size > 1 or not 1 < pattern.itemsize == shadow.unit:
                 continue
-            shadow.stored -= sum(region.stored for region in regions)
+            flags = found[address] = np.zeros(kept.raw.size // shadow.unit, dtype=bool)
             for number, before in kept.blocks.items():
                 words = before.size // shadow.unit * shadow.unit
                 empty = np.flatnonzero(before[:words].view(pattern.dtype) == pattern[0])
-                first = number * BLOCK // shadow.unit
-                empty = empty[shadow.writer.take(first + empty) >= 4 * footprint.first]
-                kept.now(number)[:words].view(pattern.dtype)[empty] = pattern[0]
-                shadow.writer[first + empty] = 0
+                empty += number * BLOCK // shadow.unit
+                flags[empty[shadow.writer.take(empty) >= 4 * footprint.first]] = True
+        return found
+
+    def _unwrite(self, footprint: Footprint) -> None:
+        for address, flags in self._first_stored(footprint).items():
+            shadow, regions = self._shadows[address], footprint.space.of_storage(address)
+            pattern = self.pattern(regions[0])
+            assert pattern is not None
+            shadow.stored -= sum(region.stored for region in regions)
+            footprint.kept[address].raw[: flags.size * shadow.unit].view(pattern.dtype)[flags] = pattern[0]
+            shadow.writer[np.flatnonzero(flags)] = 0

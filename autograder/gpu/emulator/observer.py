@@ -68,8 +68,9 @@ class Ended:
     did not run to its end.
 
     again: runs programs of it once more. storers: by byte of a block (`Kept`) of a storage, given by address and
-    number, the number of the program that stored it, 0 where none did. unwrite: has the elements to which it was the
-    first to store be uninitialised again; of types of one byte, whose patterns are ordinary values, nothing changes.
+    number, the number of the program that stored it, 0 where none did. first_stored: a flag for each element of the
+    storages, by address, that began uninitialised, set where this launch was the first to store; types of one byte,
+    whose patterns are ordinary values, are left out. unwrite: has these elements be uninitialised again.
     """
 
     launch: Launch
@@ -79,6 +80,7 @@ class Ended:
     error: BaseException | None
     again: Again
     storers: Callable[[int, int], np.ndarray]
+    first_stored: Callable[[], dict[int, np.ndarray]]
     unwrite: Callable[[], None]
 
 

@@ -47,6 +47,19 @@ class Streams(Protocol):
         """Whether a program has made a stream beside the default one."""
 
 
+class Trials(Protocol):
+    """What configurations of autotuned kernels store (`configurations.Configurations`)."""
+
+    def ended(self, ended: Ended, configuration: str) -> None:
+        """Takes note of a launch. configuration: whose trial it is; "" where it is none."""
+
+    def forget(self, address: int) -> None:
+        """Drops what is known of a storage that is written again, or gone."""
+
+    def lacking(self, address: int, name: str, total: int) -> tuple[int, str]:
+        """The first element of a storage that another configuration leaves unwritten, and a sentence on them."""
+
+
 class LaunchForms(Protocol):
     """The forms in which kernels are launched, for the compiler (`launch_forms.Forms`)."""
 
@@ -90,6 +103,7 @@ class Sanitizer(Observer):
     # Raises RuntimeError where a GPU may not be waited for; None: it may always. Called with what waits.
     waits: Callable[[str], None] | None = None
     streams: Streams | None = None  # None: all launches are on one
+    trials: Trials | None = None  # None: what another configuration of an autotuned kernel would store is not looked at
     # Lines of the program (file, number, text) that a generated kernel computes, by its name.
     origins: Mapping[str, list[Line]] = {}
 
@@ -158,6 +172,8 @@ class Sanitizer(Observer):
         if not ended.error and self._judging:
             self._masked_loads.launched(ended)
             self._left_state.launched(ended)
+        if self.trials:
+            self.trials.ended(ended, self.emulator.configuration)
         if self.emulator.configuration:  # a trial: what it leaves is not the result
             ended.unwrite()
         if self._judging and ended.launch.name not in self.origins and _ran(ended.error):
@@ -281,6 +297,8 @@ class Sanitizer(Observer):
     def forgotten(self, address: int) -> None:
         """Drops what is known of a storage that is gone, or new."""
         self.users.pop(address, None)
+        if self.trials:
+            self.trials.forget(address)
 
     def copied(self, tensor: torch.Tensor, source: torch.Tensor) -> None:
         """Notes that ``tensor`` is a copy of ``source``, uninitialised elements included."""

@@ -63,6 +63,9 @@ class UninitialisedMemory(TorchDispatchMode):
 
     def _wrote(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.emulator.note_written(func, args, kwargs)
+        for target in _tensors((*args[:1], kwargs.get("out"))):
+            if self.sanitizer.trials:
+                self.sanitizer.trials.forget(_address(target))
         if args and isinstance(args[0], torch.Tensor) and _plain(args[0]) and not schema(func).name.startswith(_ATEN):
             if args[0].element_size() == _ONE_BYTE:  # what somebody's operator writes is not known
                 self.emulator.mark_initialised(_address(args[0]))
@@ -92,11 +95,15 @@ def say_unwritten(sanitizer: Sanitizer, emulator: Observed, verb: str, operator:
     whole = tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes()
     missing = emulator.unwritten(tensor, f"`{name}`" if whole else f"this part of `{name}`")
     if missing:
-        place, what = current_place(), missing.message
-        text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {what[0].upper()}{what[1:]}"
-        sanitizer.say(
-            Finding("unwritten", text, kernel, name, missing.offset, None, place.line, place.source, place.file)
-        )
+        offset, what = missing.offset, f"{missing.message[0].upper()}{missing.message[1:]}"
+    elif whole and sanitizer.trials:
+        offset, what = sanitizer.trials.lacking(address, name, tensor.numel())
+    else:
+        offset, what = 0, ""
+    if what:
+        place = current_place()
+        text = f"`{operator}`, {place}, {verb} a result of `{kernel}`. {what}"
+        sanitizer.say(Finding("unwritten", text, kernel, name, offset, None, place.line, place.source, place.file))
     if missing or whole:
         emulator.mark_initialised(address)
 

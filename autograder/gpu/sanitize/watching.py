@@ -14,6 +14,7 @@ from ..cuda import graphs, reachable, shimmed, streams
 from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError, Observed
 from .changed import Changed
+from .configurations import Configurations
 from .exports import watched_exports
 from .launch_forms import Forms
 from .sanitizer import Sanitizer
@@ -57,6 +58,7 @@ def watched(
     known, ask: as `Sanitizer` has them.
     """
     sanitizer = Sanitizer(emit, Changed(since) if since else None, known, Forms(), ask)
+    sanitizer.trials = Configurations()
     emulator = Observed(sanitizer, fill=0.0)
     watch = Watch(sanitizer, emulator)
     uninitialised = UninitialisedMemory(sanitizer, emulator)
