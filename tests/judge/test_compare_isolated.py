@@ -338,7 +338,7 @@ def first_kernel(x_ptr, o_ptr, lengths_ptr, n, BLOCK: tl.constexpr):
     tl.store(o_ptr + row * n + c, 2 * tl.load(x_ptr + row * n + c, mask=mask, other=0.0), mask=mask)
 
 def first_of_each(x, lengths):
-    o = torch.empty(x.shape, dtype=x.dtype)
+    o = torch.empty(x.shape, dtype=x.dtype, device=x.device)
     if x.numel():
         block = triton.next_power_of_2(x.shape[1])
         first_kernel[(x.shape[0],)](x.contiguous(), o, lengths.contiguous(), x.shape[1], BLOCK=block)

@@ -382,3 +382,12 @@ def test_what_is_tried_is_shown_while_one_waits(monkeypatch):
     quick(torch.add, right, two(), gradients=False, without=("dimension", "NaN"))
     assert seen[:2] == ["both on the example", "the reference, the example"]
     assert "making what fails smaller" in seen
+
+
+def test_kernels_of_the_candidate_alone_need_tensors_on_the_gpu():
+    """`added` makes its result on the CPU; a reference is called on tensors of the CPU, in float64."""
+    without = "dimension odd tiny subnormal large very far other rows one NaN infinity -infinity every float16 bfloat16"
+    x, options = torch.ones(2, 3), {"simulated": True, "gradients": False, "without": without.split()}
+    assert quick(lambda x: right(x, x), lambda x: x + x, x, **options).correct
+    report = quick(lambda x: x + x, lambda x: right(x, x), x, **options)
+    assert not report.correct and "cannot be accessed from Triton (cpu tensor?)" in " ".join(str(report).split())

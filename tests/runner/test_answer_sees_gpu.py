@@ -52,3 +52,33 @@ def test_a_pytorch_answer_is_on_the_cpu(worker):
     text = ASKS.format(asked="torch.cuda.is_available(), x.is_cuda")
     with isolated(text, worker) as runner:
         assert runner.examine(Call((X,))).first.trouble.message == "RuntimeError: [False, False]"
+
+
+LAUNCHES = """
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y_ptr + i, tl.load(x_ptr + i, mask=i < n, other=0.0), mask=i < n)
+
+def silu_forward(x):
+    y = {made}
+    kernel[(1,)](x, y, x.numel(), BLOCK=16)
+    return y
+"""
+MADE = {
+    "torch.empty_like(x)": "",
+    "torch.empty(x.shape, device=x.device)": "",
+    "torch.empty(x.shape, pin_memory=True)": "",
+    "torch.empty(x.shape)": "Pointer argument (at 1) cannot be accessed from Triton (cpu tensor?)",
+    "x.cpu()": "Pointer argument (at 1) cannot be accessed from Triton (cpu tensor?)",
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_a_kernel_is_given_what_a_gpu_can_access(made, worker):
+    with isolated(LAUNCHES.format(made=made), worker, backend="triton") as runner:
+        trouble = runner.examine(Call((X,))).first.trouble
+    assert MADE[made] in (trouble.message if trouble else "") and bool(trouble) == bool(MADE[made])

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from ...words import lazy_face
 
 if TYPE_CHECKING:
-    from .placement import reachable
     from .shim import shimmed
 
-__all__ = ["reachable", "shimmed"]
+__all__ = ["shimmed"]
 
 __getattr__ = lazy_face(__name__, __file__)

@@ -1,11 +1,12 @@
 """Which tensors are on the simulated GPU: a mark on the storage, passed on from inputs to results."""
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from ..borrowed import (
     FAKE,
@@ -65,8 +66,28 @@ def wraps_tensors(kind: type) -> bool:
     return hasattr(kind, "__tensor_flatten__")
 
 
-def reachable(tensor: torch.Tensor) -> bool:
-    """Whether a kernel may be given this tensor: it is on the GPU, or pinned, or has no memory."""
+def assert_reachable(arguments: Iterable[Any]) -> None:
+    """Raises ValueError, as Triton does, where an argument of a launch points to memory that a GPU cannot access: that
+    of a tensor which is neither on the GPU nor pinned.
+    """
+    with DisableTorchFunction():
+        for position, value in enumerate(arguments):
+            held = [*_pointed(value)]
+            if held and not any(map(_reachable, held)):
+                raise ValueError(f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)")
+
+
+def _pointed(value: Any) -> Iterator[torch.Tensor]:
+    """The tensor that an argument is, or those that it holds: a descriptor, or a library's object with a pointer."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple):
+        yield from tensors(value)
+    elif hasattr(value, "data_ptr") or isinstance(value, TensorDescriptor):
+        yield from (held for held in getattr(value, "__dict__", {}).values() if isinstance(held, torch.Tensor))
+
+
+def _reachable(tensor: torch.Tensor) -> bool:
     return not tensor.numel() or on_gpu(tensor) or bool(getattr(tensor.untyped_storage(), "_pinned", False))
 
 

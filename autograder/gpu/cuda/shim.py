@@ -28,6 +28,7 @@ from ..compiler import KernelLaunch
 from ..compiler.bindings import Refused
 from ..compiler.on_demand import Code, NotCompiled, code_of
 from ..devices import DEFAULT, DEVICES, Properties
+from ..emulator.emulator import emulating
 from ..interpret import hidden
 from . import (
     allocations,
@@ -43,7 +44,7 @@ from . import (
 )
 from .compiled import Compiler
 from .driver import Compiled, Driver, once
-from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors, tracing
+from .placement import Placement, assert_reachable, is_cuda, on_gpu, place, restore, tag, tensors, tracing
 from .torch_functions import DeviceCalls
 
 
@@ -245,6 +246,8 @@ def _triton(
         if warmup:
             warmed_up(kernel.fn, handle.described)
         else:
+            if emulating():  # elsewhere no launch is judged: a reference in Triton is called on the CPU
+                assert_reachable([*args, *options.values()])
             if graphs.capturing() and callable(grid):  # a replay has the grid of its capture
                 grid = grid(handle.given)
             launch = functools.partial(run, kernel, *args, grid=grid, warmup=False, **options)

@@ -99,7 +99,6 @@ class Sanitizer(Observer):
     the launch again with other values (`masked_loads`).
     """
 
-    reachable: Callable[[torch.Tensor], bool] | None = None  # whether a GPU can access the tensor; None: it can
     # Raises RuntimeError where a GPU may not be waited for; None: it may always. Called with what waits.
     waits: Callable[[str], None] | None = None
     streams: Streams | None = None  # None: all launches are on one
@@ -140,20 +139,13 @@ class Sanitizer(Observer):
         self.emulator.forget_findings()
 
     def launch_asked(self, call: Call) -> Call:
-        """The launch with PyTorch's tensors for arguments. Raises EmulatorError; ValueError, as Triton does, for a
-        tensor that a GPU cannot access.
-        """
+        """The launch with PyTorch's tensors for arguments. Raises EmulatorError."""
         self._seen.clear()
         self._function = fn = call.executor.fn
         if call.options.get("launch_cooperative_grid"):
             self.refuse(f"`{fn.__name__}` is a cooperative launch, whose programs wait for each other.")
         args = tuple(self._taken(position, value) for position, value in enumerate(call.args))
         options = {name: self._taken(name, value) for name, value in call.options.items()}
-        for position, value in enumerate([*args, *options.values()]):
-            if self.reachable and isinstance(value, torch.Tensor) and not self.reachable(value):
-                raise ValueError(
-                    f"Pointer argument (at {position}) cannot be accessed from Triton (cpu tensor?)"
-                )  # as Triton says it
         return Call(call.executor, args, options)
 
     def judges(self, call: Call) -> bool:

@@ -10,7 +10,7 @@ import torch
 
 from ..compiler import KernelLaunch
 from ..compiler.on_demand import Code, code_of
-from ..cuda import graphs, reachable, shimmed, streams
+from ..cuda import graphs, shimmed, streams
 from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError, Observed
 from .changed import Changed
@@ -66,7 +66,7 @@ def watched(
         stack.enter_context(watched_exports(sanitizer, emulator))
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of, sanitizer.warmed_up))
-            sanitizer.reachable, sanitizer.waits, sanitizer.origins = reachable, graphs.forbid, simulated.origins
+            sanitizer.waits, sanitizer.origins = graphs.forbid, simulated.origins
             sanitizer.streams = streams
             watch = Watch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
         elif torch.cuda.is_available():

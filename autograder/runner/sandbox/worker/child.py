@@ -46,10 +46,11 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
     one did not end; then a line after each call. Over the socket comes a datagram for the next call, or with three
     descriptors that of another job, whatever is left of this one. The answer is the same for all jobs.
     """
-    parent, functions, contract = _Parent(status, go, job["steps"]), _Functions(), Contract.of(job["contract"])
+    parent, contract = _Parent(status, go, job["steps"]), Contract.of(job["contract"])
     form = contract.form
     # A replay has nothing of an answer that could ask; of other code it calls operators that a GPU computes otherwise.
     gpu = contract.sees_gpu(job["backend"]) and (form is not None or job["mode"] == "answer")
+    functions = _Functions(gpu)
     torch.set_num_threads = _no_threads
     leave_out_drawing()
     if gpu:
@@ -136,9 +137,10 @@ class _Parent:
 
 
 class _Functions:
-    """What a job calls."""
+    """What a job calls. gpu: whether on a simulated GPU."""
 
-    def __init__(self) -> None:
+    def __init__(self, gpu: bool) -> None:
+        self._gpu = gpu
         self._answer: Callable[..., Any] | BaseException | None = None
         self.failed: list[AnswerError] = []  # the first of each of the answer's cells
         self._kernels: Kernels | None = None
@@ -149,7 +151,7 @@ class _Functions:
         """The answer, which is loaded once, or the player of a plan; the error where there is none."""
         try:
             if job["mode"] == "replay":
-                return Repeated(Player(job["plan"], self._live(job["kernels"])))
+                return Repeated(Player(job["plan"], self._live(job["kernels"]), self._gpu))
         except BaseException as error:
             return error
         if self._answer is None:

@@ -8,7 +8,7 @@ import torch
 import triton
 import triton.language as tl
 
-from ....gpu import bound
+from ....gpu import bound, place
 from ...call.borrowed import is_view
 from ...call.elements import span
 from ...call.tree import Tree
@@ -58,11 +58,11 @@ def _at_their_lines(functions: dict[str, Any]) -> str:
 
 class Player:
     """A checked plan as a function of the arguments it was recorded with, for other numbers. Each buffer is held from
-    its first use to its last.
+    its first use to its last. gpu: whether its buffers lie on a simulated GPU.
     """
 
-    def __init__(self, plan: dict[str, Any], kernels: Kernels):
-        self.plan, self.kernels = plan, kernels
+    def __init__(self, plan: dict[str, Any], kernels: Kernels, gpu: bool = False):
+        self.plan, self.kernels, self.gpu = plan, kernels, gpu
         used = {number: step for step, what in enumerate(plan["steps"]) for number in _buffers(what)}
         used |= dict.fromkeys(_buffers(plan["outputs"]), len(plan["steps"]))
         self.done = [[number for number, last in used.items() if last == step] for step in range(len(plan["steps"]))]
@@ -98,7 +98,7 @@ class Player:
         buffer, flat = self.plan["buffers"][ref["buffer"]], tensor.untyped_storage().nbytes() // tensor.element_size()
         fits = buffer.get("elements") == flat and DTYPES[buffer["dtype"]] == tensor.dtype
         if fits and [list(tensor.shape), list(tensor.stride()), 0] == [ref["shape"], ref["stride"], ref["offset"]]:
-            self.memory[ref["buffer"]] = tensor.as_strided((flat,), (1,))
+            self.memory[ref["buffer"]] = self._placed(tensor.as_strided((flat,), (1,)))
             return True
         return False
 
@@ -108,13 +108,16 @@ class Player:
             return torch.empty(ref["shape"], dtype=dtype)
         number = ref["buffer"]
         if number not in self.memory:
-            self.memory[number] = _memory(self.plan["buffers"][number], self.inputs, ref)
+            self.memory[number] = self._placed(_memory(self.plan["buffers"][number], self.inputs, ref))
         memory = self.memory[number]
         if memory.dtype != dtype:
             memory = _flat(memory).view(dtype)
         elif [list(memory.shape), list(memory.stride()), memory.storage_offset()] == _place(ref):
             return memory
         return memory.as_strided(*_place(ref))
+
+    def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
+        return place(tensor, True) if self.gpu else tensor
 
     def _value(self, value: Any, kernel: bool = False) -> Any:
         if not isinstance(value, dict):
