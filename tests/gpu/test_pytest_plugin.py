@@ -437,3 +437,13 @@ def test_product():
     result = run(tests.replace("RTOL", "1e-1"), "--sanitize-kernels")
     result.assert_outcomes(passed=1)
     assert "TF32" not in result.stdout.str()
+
+
+def test_what_only_cuda_itself_could_do_is_said(run):
+    tests = """
+def test_ahead():
+    raise NotImplementedError("Could not run 'aten::empty_strided' with arguments from the 'CUDA' backend. ...")
+"""
+    result = run(tests, "--sanitize-kernels")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*Captured kernels in the emulator call*", "PyTorch's C++ asks a GPU for aten::*"])

@@ -8,7 +8,6 @@ the pipe ``answers``. The program has standard input and output.
 import json
 import linecache
 import os
-import re
 import signal
 import sys
 import threading
@@ -20,10 +19,9 @@ from typing import Any
 
 from ...words import no_garbage
 from .. import interpret
+from .skipped import left_to_a_gpu
 
 HERE = str(Path(__file__).parents[2])
-_NO_CUDA = re.compile(r"Could not run '([\w:.]+)' with arguments from the 'CUDA' backend")
-_LEFT_OUT = "leave that to a GPU; torch.compile, and the same function called as it is, are judged here."
 
 
 class Unusable(Exception):
@@ -74,8 +72,7 @@ def main() -> int:
         if error.code is not None and not isinstance(error.code, int):
             print(error.code, file=sys.stderr)
     except BaseException as error:
-        if isinstance(error, NotImplementedError) and (found := _NO_CUDA.match(str(error))):
-            message = f"PyTorch's C++ asks a GPU for {found[1]}, as AOTInductor does: {_LEFT_OUT}"
+        if message := left_to_a_gpu(error):
             events.emit({"end": {"how": "unusable", "message": message}})
             return 0
         end = {"how": "stopped" if _by_finding(error) else "raised", "message": f"{type(error).__name__}: {error}"}

@@ -1,8 +1,10 @@
 """What was not tried, so that "nothing found" is not taken for more than it is. Imports no PyTorch."""
 
+import re
 from collections import Counter, defaultdict
 from typing import Any
 
+_NO_CUDA = re.compile(r"Could not run '([\w:.]+)' with arguments from the 'CUDA' backend")
 _NAMED = 3  # kernels that a sentence names
 
 
@@ -46,3 +48,14 @@ def _sentence(what: str, why: str, kernels: Counter[str]) -> str:
         return f"Not put to Triton's compiler: {names} ({why.rstrip('.')})."
     launches = f"{total:,} launch{'' if total == 1 else 'es'}"
     return f"Dependence on masked-off lanes not tried in {launches} of {names}: {why}."
+
+
+def left_to_a_gpu(error: BaseException) -> str:
+    """A sentence on an error of PyTorch's C++, which no simulated GPU answers, "" where it is another error."""
+    found = _NO_CUDA.match(str(error)) if isinstance(error, NotImplementedError) else None
+    if not found:
+        return ""
+    return (
+        f"PyTorch's C++ asks a GPU for {found[1]}, as AOTInductor does: leave that to a GPU; torch.compile, and the "
+        "same function called as it is, are judged here."
+    )

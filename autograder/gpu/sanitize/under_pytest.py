@@ -19,6 +19,7 @@ from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
 from .front_end import FrontEnd
 from .rules import RULES
+from .skipped import left_to_a_gpu
 from .totals import Totals
 
 if TYPE_CHECKING:
@@ -209,8 +210,9 @@ class Plugin:
             result = yield
         except EmulatorError as error:
             stopped = error
-        except BaseException:
+        except BaseException as error:
             said = [
+                left_to_a_gpu(error),
                 *map(run_report.three_lines, self._unexpected(item) + self._failing(self.hints)),
                 run_report.half_precision([*self.watch.unlike_gpu] if self.watch else []).strip(),
             ]
