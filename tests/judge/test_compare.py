@@ -631,7 +631,6 @@ def test_pytorch_is_right_beside_itself(name):
         (softmax, careful, None, "arguments="),
         (softmax, careful, 3, "should be a tensor or a tuple"),
         (softmax, careful, (3,), "no tensor among the arguments"),
-        (softmax, careful, ((draw(3, 4), 2), 2), "argument 0 of the example is a tuple of tensors: pass them as"),
         (softmax, careful, lambda a, b, c: draw(3, 4), "of nothing, of a seed, or of a seed and a size"),
         (lambda x: x.nothing(), careful, draw(3, 4), "the reference raises on the example.*AttributeError"),
         (lambda x: 3, careful, draw(3, 4), "returns int among its results"),

@@ -52,7 +52,7 @@ def neighbours(
             raise CompareError(str(error)) from None
         example = example_of(arguments)
         args = example.make(seed, USUAL)
-        callee = Callee.of(function, "function", example.keywords, len(args))
+        callee = Callee.of(function, "function", example.form)
         return _asked(Batch.of(callee, args, batch, gpu))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, Tree
+from ...runner import Args, Form, Tree
 from .errors import CompareError
 
 SIZES = (0, 1, 7, 33, 129, 1031)  # what a function of a seed and a size is called with
@@ -18,24 +18,24 @@ USUAL = 33
 class Example:
     """make: the arguments for a seed and a size. sized: whether it takes a size, and so knows by itself how arguments
     depend on each other: then no tensor's shape or values are changed alone. seeded: whether another seed gives other
-    numbers; else they are drawn like those of the one example. keywords: the names of the last arguments, where those
-    are given by name.
+    numbers; else they are drawn like those of the one example. form: of a call with them, which says how its arguments
+    are put together of those that are made.
     """
 
     make: Callable[[int, int], Args]
     sized: bool = False
     seeded: bool = False
-    keywords: tuple[str, ...] = ()
+    form: Form | None = None
 
 
 def example_of(arguments: Any) -> Example:
-    """The example that ``arguments`` is or makes: a tensor, a tuple of arguments, ``(tuple, dict)`` where some are
-    given by name, or a function that returns one of these, of nothing, of a seed, or of a seed and a size. Raises
-    CompareError.
+    """The example that ``arguments`` is or makes: a tensor, a tuple of arguments, a dict of arguments by name, or
+    ``(tuple, dict)`` where some are given by name; or a function that returns one of these, of nothing, of a seed, or
+    of a seed and a size. Raises CompareError.
     """
     if not callable(arguments):
-        given = _checked(arguments)
-        return Example(lambda seed, size: given, keywords=_keywords(arguments))
+        form, given = _taken_apart(arguments)
+        return Example(lambda seed, size: given, form=form)
     count = _count(arguments)
 
     def made(seed: int, size: int) -> Any:
@@ -43,12 +43,15 @@ def example_of(arguments: Any) -> Example:
             torch.manual_seed(seed)
             return arguments(*(seed, size)[:count])
 
-    keywords = _keywords(made(0, USUAL))
-    return Example(lambda seed, size: _checked(made(seed, size)), count == 2, True, keywords)
+    form, _ = _taken_apart(made(0, USUAL))
 
+    def make(seed: int, size: int) -> Args:
+        here, given = _taken_apart(made(seed, size))
+        if here != form:
+            raise CompareError(f"the arguments of size {size} are put together in another way than those of {USUAL}")
+        return given
 
-def _keywords(found: Any) -> tuple[str, ...]:
-    return tuple(found[1]) if _by_name(found) else ()
+    return Example(make, count == 2, True, form)
 
 
 def _by_name(found: Any) -> bool:
@@ -77,17 +80,18 @@ def _count(function: Callable[..., Any]) -> int:
     raise CompareError("arguments should be a function of nothing, of a seed, or of a seed and a size")
 
 
-def _checked(found: Any) -> Args:
-    args = (found,) if isinstance(found, torch.Tensor) else found
-    args = (*found[0], *found[1].values()) if _by_name(found) else args
+def _taken_apart(found: Any) -> tuple[Form, Args]:
+    """How the arguments are put together, and of what."""
+    if isinstance(found, dict) and all(isinstance(name, str) for name in found):
+        found = ((), found)
+    args, by_name = found if _by_name(found) else (found, {})
+    args = (args,) if isinstance(args, torch.Tensor) else args
     if not isinstance(args, tuple | list):
         raise CompareError(f"arguments should be a tensor or a tuple of arguments, not {type(args).__name__}")
-    for place, one in enumerate(args):
-        if isinstance(one, tuple | dict) and Tree((list(one.values() if isinstance(one, dict) else one),)).tensors:
-            raise CompareError(
-                f"argument {place} of the example is a {type(one).__name__} of tensors: pass them as a list, or each "
-                "as an argument of its own, to a function around yours that makes it"
-            )
-    if not Tree(tuple(args)).tensors:
+    try:
+        form, leaves = Form.taking(tuple(args), by_name)
+    except ValueError as error:
+        raise CompareError(str(error)) from None
+    if not Tree(leaves).tensors:
         raise CompareError("there is no tensor among the arguments, so nothing would be compared")
-    return tuple(args)
+    return form, leaves

@@ -25,6 +25,7 @@ MOST = 2**15  # elements of all tensors of a family together
 CERTAIN = 10.0  # how far a score lies above the others, so that its probability is nearly 1
 SPECIAL_VALUES = (("NaN", torch.nan), ("infinity", torch.inf), ("-infinity", -torch.inf))
 TENSORS = 4  # the first ones get special values, each alone
+LAID_OUT = 12  # the first ones get a layout, each alone
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def _layouts_alone(reference: Reference, fresh: Make) -> Iterator[Family]:
     """Each tensor in a layout that no other has: a kernel may read one through the strides of another."""
     given, names = reference.given, reference.names
     tensors = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.dim() and a.numel() > 1]
-    for number in tensors[:TENSORS] if len(tensors) > 1 else ():
+    for number in tensors[:LAID_OUT] if len(tensors) > 1 else ():
         for word, view in ALONE:
             if (given[number].dim() > 1) is (view is not views.every_second):
 

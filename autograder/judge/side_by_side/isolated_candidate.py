@@ -83,13 +83,14 @@ def isolated_candidate(
     limits: Limits,
     gpu: bool,
     seed: int,
-    keywords: tuple[str, ...] = (),
+    called: Form | None,
 ) -> IsolatedCandidate:
     """The candidate, after its process was called on the reference's example. Raises CandidateError where it cannot be
     loaded, takes other arguments or has other parameters.
     """
     parameters = tuple(shapes(reference).items())
-    form = Form(len(reference.given), parameters, initial=code.initial, seed=seed, gpu=gpu, keywords=keywords)
+    form = called or Form(len(reference.given))
+    form = replace(form, parameters=parameters, initial=code.initial, seed=seed, gpu=gpu)
     budget, theirs = Budget("answer", limits.total_seconds), reference.operators
     closed = frozenset(theirs)  # also where it does not run: what cannot be tried is judged with everything closed
     plain = IsolatedCandidate(code, worker, limits, budget, form, False, False, UNTRIED, closed, True, theirs)

@@ -64,9 +64,9 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
         tried: Candidate | IsolatedCandidate
         if isolated:
             worker = how.worker or stack.enter_context(Worker())
-            tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, seed, example.keywords)
+            tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, seed, example.form)
         else:
-            given = Callee.of(sides.candidate, "candidate", example.keywords, len(known.given))
+            given = Callee.of(sides.candidate, "candidate", example.form)
             tried = candidate_of(given, known, gpu)
         yield Both(known, example, tried, _gradients(how.gradients, known, tried), gpu)
 
@@ -74,7 +74,7 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
 def reference_of(given: Any, example: Example, seed: int) -> Reference:
     """The reference, called on the example. Raises CompareError."""
     args = example.make(seed, USUAL)
-    return Reference(Callee.of(given, "reference", example.keywords, len(args)), args)
+    return Reference(Callee.of(given, "reference", example.form), args)
 
 
 def _refuse(why: str) -> NoReturn:

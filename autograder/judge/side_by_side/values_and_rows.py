@@ -49,8 +49,10 @@ def compare(
     ``(forward, backward)``, where backward takes the upstream gradient of each result, then forward's arguments, and
     returns the gradient of each floating-point one. Each may be named instead: ``"FILE.py:NAME"`` or
     ``"package.module:NAME"``, or both as files in KernelBench's form, which have their own arguments.
-    arguments: an example: a tensor or a tuple, or a function that returns one, of nothing, of a seed, or of a seed and
-    a size; or its name. like: an exercise whose first case is the example. seed: of the random inputs.
+    arguments: an example: a tensor, a tuple, a dict of arguments by name, or ``(tuple, dict)``; or a function that
+    returns one, of nothing, of a seed, or of a seed and a size; or its name. Each tensor of a tuple, list, dict, named
+    tuple or dataclass is an argument of its own, ``cache_keys``, and put together again for every call. like: an
+    exercise whose first case is the example. seed: of the random inputs.
     without: names of families to leave out, such as ``"NaN in x"``; a name without its end (``"NaN"``) leaves out all
     that begin with it; a dimension (``"dimension 1 of x"``) then has the example's size in all families. gradients:
     whether they are compared; where it is None, if reference and candidate have some.

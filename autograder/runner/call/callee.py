@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .contract import Form
+from .nesting import Nesting
 from .tree import Args, Tree
 
 Pair = tuple[Callable[..., Any], Callable[..., Any]]
@@ -61,11 +62,12 @@ class Callee:
         return tuple(r.detach() for r in results) + tuple(gradients)
 
     @classmethod
-    def of(cls, given: Any, what: str, keywords: tuple[str, ...] = (), inputs: int = 0) -> "Callee":
-        """``given`` as something to call. what: "reference" or "candidate". keywords: the names of the last of its
-        ``inputs``, which it takes by name. Raises CompareError.
+    def of(cls, given: Any, what: str, form: Form | None = None) -> "Callee":
+        """``given`` as something to call. what: "reference" or "candidate". form: how it is called. Raises
+        CompareError.
         """
-        return _with_keywords(_callee_of(given, what), keywords, inputs)
+        callee = _callee_of(given, what)
+        return callee if form is None or form.nesting.plain else _of_leaves(callee, form.nesting, form.inputs)
 
     @staticmethod
     def made(given: Any, initial: Args, seed: int) -> Any:
@@ -148,29 +150,31 @@ def _callee_of(given: Any, what: str) -> Callee:
     return Callee(given, _name(given, what), _signature(given))
 
 
-def _with_keywords(callee: Callee, keywords: tuple[str, ...], inputs: int) -> Callee:
-    """The callee as a function of ``inputs`` by place, of which the last are those that it takes by these names. Raises
-    CompareError where it takes no such.
+def _of_leaves(callee: Callee, nesting: Nesting, inputs: int) -> Callee:
+    """The callee as a function of ``inputs`` by place, of which its arguments are put together. Raises CompareError
+    where it takes no such.
     """
-    if not keywords:
-        return callee
-    first = inputs - len(keywords)
+    try:
+        signature = nesting.signature(callee.signature)
+    except TypeError as error:
+        raise CompareError(f"{callee.name} does not take the example's arguments: {error}") from None
 
-    def call(*args: Any) -> Any:
-        by_name = dict(zip(keywords, args[first:inputs], strict=True))
-        return callee.function(*args[:first], *args[inputs:], **by_name)
+    def call(*args: Any, **more: Any) -> Any:
+        places, by_name = nesting.built(args[:inputs])
+        result = callee.function(*places, *args[inputs:], **by_name, **more)
+        if changed := nesting.changed(places, by_name, args[:inputs]):
+            raise CompareError(
+                f"{callee.name} puts something else into {changed}, which is not seen afterwards: write into the "
+                "tensors that are there, or return what is new"
+            )
+        return result
 
-    plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    known = [*callee.signature.parameters] if callee.signature else []
-    if callee.signature:
-        try:
-            callee.signature.bind(*range(first), **dict.fromkeys(keywords))
-        except TypeError as error:
-            raise CompareError(f"{callee.name} does not take the example's arguments: {error}") from None
-    known = [name for name in known if name not in keywords][:first]
-    names = [*known, *(f"x{i}" for i in range(len(known), first)), *keywords]
-    signature = inspect.Signature([inspect.Parameter(name, plain) for name in names])
-    return replace(callee, function=call, signature=signature)
+    def backward(*args: Any) -> Any:
+        assert callee.backward is not None
+        places, by_name = nesting.built(args[len(args) - inputs :])
+        return callee.backward(*args[: len(args) - inputs], *places, **by_name)
+
+    return replace(callee, function=call, signature=signature, backward=callee.backward and backward)
 
 
 def function_of(given: Any, form: Form) -> Callable[..., Any]:
@@ -178,7 +182,7 @@ def function_of(given: Any, form: Form) -> Callable[..., Any]:
     Raises CompareError.
     """
     made = Callee.made(given, form.initial, form.seed)
-    callee = Callee.of(made, "candidate", form.keywords, form.inputs)
+    callee = Callee.of(made, "candidate", form)
     callee = callee.matched(dict(form.parameters), form.inputs)
     return (lambda *args: torch.tensor(callee.attached(args))) if form.asked else callee.call(form.above)
 

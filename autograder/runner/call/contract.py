@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import torch
 
 from .gradient import followed, upstream_of
+from .nesting import Nesting
 from .tree import Args, Tree
 
 
@@ -15,7 +16,7 @@ class Form:
     """How code that no exercise asked for is called: with its inputs, then with a module's parameters, then with
     gradients from above.
 
-    inputs: how many it takes itself, of which the last are given by the names in ``keywords``. parameters: name and
+    inputs: how many it takes itself, put together as ``nesting`` says. parameters: name and
     shape of those whose values follow the inputs. above: the number of upstream gradients, the last arguments; 0 where
     gradients are not asked for. initial: what a class of modules is made with, and seed what PyTorch's generator is
     seeded with before. gpu: whether it sees a simulated GPU. basic: whether all operators but those of `operators` are
@@ -30,14 +31,24 @@ class Form:
     gpu: bool = False
     basic: bool = False
     asked: bool = False
-    keywords: tuple[str, ...] = ()
+    nesting: Nesting = Nesting()
+
+    @classmethod
+    def taking(cls, args: Args, by_name: dict[str, Any]) -> "tuple[Form, Args]":
+        """(the form of a call with these arguments, its inputs). Raises NotNested."""
+        nesting, leaves = Nesting.of(args, by_name)
+        return cls(len(leaves), nesting=nesting), leaves
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> "Form":
-        """The form that ``vars`` gave this of, after it was JSON."""
+        """The form that `to_dict` gave this of, after it was JSON."""
         parameters = tuple((name, tuple(shape)) for name, shape in data["parameters"])
-        texts = {name: tuple(data[name]) for name in ("initial", "keywords")}
-        return cls(**data | {"parameters": parameters} | texts)
+        made = {"initial": tuple(data["initial"]), "nesting": Nesting.from_data(data["nesting"])}
+        return cls(**data | {"parameters": parameters} | made)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form as JSON has it."""
+        return vars(self) | {"nesting": self.nesting.to_data()}
 
 
 @dataclass(frozen=True)
@@ -105,7 +116,7 @@ class Contract:
 
     def to_dict(self) -> dict[str, Any]:
         """The contract as JSON has it."""
-        form = {"form": self.form and vars(self.form)}
+        form = {"form": self.form and self.form.to_dict()}
         return {name: sorted(v) if isinstance(v, frozenset) else v for name, v in vars(self).items()} | form
 
     @classmethod
