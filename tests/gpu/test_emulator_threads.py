@@ -120,6 +120,52 @@ def test_a_store_to_what_other_lanes_loaded_is_hinted_at(shift, between, found):
 
 
 @triton.jit
+def counted_kernel(x_ptr, y_ptr, FIRST: tl.constexpr, THEN: tl.constexpr, WAITS: tl.constexpr, BLOCK: tl.constexpr):
+    """Two accesses to a row of y_ptr, by the lanes in order or by those of the numbers in x_ptr."""
+    i = tl.arange(0, BLOCK)
+    own = y_ptr + tl.program_id(0) * BLOCK
+    other = own + tl.load(x_ptr + i)
+    if FIRST == "atomic":
+        tl.atomic_add(other, 1)
+    elif FIRST == "store":
+        tl.store(own + i, i)
+    else:
+        tl.store(x_ptr + i, tl.load(own + i), mask=i > BLOCK)
+    if WAITS:
+        tl.debug_barrier()
+    if THEN == "atomic":
+        tl.atomic_add(other, 1)
+    elif THEN == "store":
+        tl.store(own + i, i)
+    else:
+        tl.store(x_ptr + i, tl.load(own + i), mask=i > BLOCK)
+
+
+UNORDERED = {  # the kind, and what is said of the second access and of the first
+    ("store", "atomic"): ("own-store", "updates elements of y_ptr that other lanes of the same program have stored"),
+    ("atomic", "load"): ("own-store", "loads elements of y_ptr that other lanes of the same program have updated with"),
+    ("load", "atomic"): ("own-load", "updates elements of y_ptr that other lanes of the same program have loaded"),
+    ("atomic", "store"): ("own-load", "stores to elements of y_ptr that other lanes of the same program have updated"),
+    ("atomic", "atomic"): None,
+}
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("first", "then"), UNORDERED)
+def test_an_atomic_of_other_lanes_is_not_in_order(first, then, turned, waits):
+    """A lane is in order with its own atomic."""
+    lanes = torch.arange(16, dtype=torch.int32)
+    y = torch.zeros(2, 16, dtype=torch.int32)
+    with Emulator() as emulator:
+        counted_kernel[(2,)](lanes.flip(0) if turned else lanes, y, FIRST=first, THEN=then, WAITS=waits, BLOCK=16)
+    expected = UNORDERED[first, then] if turned and not waits else None
+    assert [hint.kind for hint in emulator.hints] == ([expected[0]] if expected else [])
+    if expected:
+        assert expected[1] in emulator.hints[0].message
+
+
+@triton.jit
 def halves_kernel(x_ptr, y_ptr, SWAP: tl.constexpr, HALF: tl.constexpr):
     """Rotates pairs in place; y_ptr may be the same tensor."""
     own = tl.program_id(0) * 2 * HALF

@@ -42,7 +42,7 @@ class Access(Footprint):
         hint: Note,
         poisoned: Callable[[Region], np.ndarray | None],
         undefined: Callable[[str, Region | None], None],
-        unordered: Callable[[str, Region], None],
+        unordered: Callable[..., None],
     ):
         super().__init__(kernel, grid, first)
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
@@ -75,6 +75,7 @@ class Access(Footprint):
         self.waited = False  # for the launch that this one depends on
         self._stores: dict[int, list[Touched]] = {}  # since a barrier, by address
         self._loads: dict[int, list[Touched]] = {}
+        self._updates: dict[int, list[Touched]] = {}  # by atomics
         self._asked: tuple[int, bytes] | None = None  # by the last atomic or volatile load: address, and what came
         self._asks = 0  # how often that has been so, with nothing between
 
@@ -142,18 +143,29 @@ class Access(Footprint):
     def _loaded(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
         """Notes what lanes load, and whether other lanes of the program have stored it, with no barrier between."""
         load = Touched(_in_storage(region, offsets), lanes)
-        if any(store.meets(load.at, load.by) for store in self._stores.get(region.address, ())):
+        if _met(self._stores, region, load):
             self._unordered("own-store", region)
-        loads = self._loads.setdefault(region.address, [])
-        loads.append(load)
-        del loads[:-KEPT]
+        elif _met(self._updates, region, load):
+            self._unordered("own-store", region, updated=True)
+        _keep(self._loads, region, load)
 
     def _stored(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
         """Notes what lanes store, and whether other lanes of the program have loaded it, with no barrier between."""
         store = Touched(_in_storage(region, offsets), lanes)
-        if any(load.meets(store.at, store.by) for load in self._loads.get(region.address, ())):
+        if _met(self._loads, region, store):
             self._unordered("own-load", region)
+        elif _met(self._updates, region, store):
+            self._unordered("own-load", region, updated=True)
         self._stores.setdefault(region.address, []).append(store)
+
+    def _updated(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
+        """Notes what lanes update with an atomic, and whether other lanes of the program have stored or loaded it."""
+        update = Touched(_in_storage(region, offsets), lanes)
+        if _met(self._stores, region, update):
+            self._unordered("own-store", region, updates=True)
+        elif _met(self._loads, region, update):
+            self._unordered("own-load", region, updates=True)
+        _keep(self._updates, region, update)
 
     def _gather_region(self, region: Region, offsets: np.ndarray, dtype: np.dtype[Any], ordered: bool) -> np.ndarray:
         values = region.words(dtype).take(offsets)
@@ -193,8 +205,8 @@ class Access(Footprint):
 
     def barrier(self) -> None:
         """Has the program's threads wait for each other: what one has stored the others can load."""
-        self._stores.clear()
-        self._loads.clear()
+        for touched in (self._stores, self._loads, self._updates):
+            touched.clear()
 
     def exchanged(self) -> None:
         """Notes that the program's threads have exchanged what they had loaded."""
@@ -267,8 +279,10 @@ class Access(Footprint):
         for region, offsets, lanes in parts:
             real[lanes_on[lanes]] = np.uint64(region.real) + (offsets * itemsize).view(np.uint64)
         on = np.ones(addresses.size, dtype=bool) if mask is None else mask
-        for region, offsets, _ in parts:
+        for region, offsets, lanes in parts:
             self._keep(region, offsets, itemsize)
+            if addresses.size > 1:
+                self._updated(region, offsets, lanes_on[lanes])
         before = [region.words(word).take(offsets) for region, offsets, _ in parts]
         result = perform(real.reshape(shape), on.reshape(shape))
         for (region, offsets, _), old in zip(parts, before, strict=True):
@@ -343,6 +357,18 @@ class Access(Footprint):
             region.name,
             lambda place: messages.conflict(self.kernel, verb, region, offset, clash, programs, shown, place),
         )
+
+
+def _met(earlier: dict[int, list[Touched]], region: Region, now: Touched) -> bool:
+    """Whether other lanes have touched an element of a region before."""
+    return any(one.meets(now.at, now.by) for one in earlier.get(region.address, ()))
+
+
+def _keep(earlier: dict[int, list[Touched]], region: Region, now: Touched) -> None:
+    """Keeps what lanes touch of a region, as one of the last."""
+    kept = earlier.setdefault(region.address, [])
+    kept.append(now)
+    del kept[:-KEPT]
 
 
 def _active(addresses: np.ndarray, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:

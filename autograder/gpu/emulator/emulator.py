@@ -15,7 +15,7 @@ from .access import Access
 from .address_space import Region
 from .coverage import Coverage
 from .execution import execute
-from .findings import EmulatorError, Finding, Place, current_place
+from .findings import EmulatorError, Finding, Kind, Place, current_place
 from .fresh_memory import FreshMemory, unwritten
 from .grid import Replay
 from .history import Histories
@@ -318,13 +318,13 @@ class Emulator:
         """Notes an operation of `CANNOT_SHOW`."""
         self._looser.add(operation)
 
-    def note_unordered(self, kind: str, region: Region) -> None:
+    def note_unordered(self, kind: Kind, region: Region, updates: bool = False, updated: bool = False) -> None:
         """Notes "own-store", a load of what other lanes of the program have stored, or "own-load", a store of what they
-        have loaded, with no barrier between the two.
+        have loaded, with no barrier between the two. updates, updated: whether an atomic comes second, or came first.
         """
         self.loose("barrier")
-        make = messages.own_store if kind == "own-store" else messages.own_load
-        self.notice(kind, functools.partial(make, self.access.kernel, region.name), region.name)
+        make = functools.partial(messages.own, kind, self.access.kernel, region.name, updates, updated)
+        self.notice(kind, make, region.name)
 
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:
         """Hints at a line, whatever its values and programs: such hints come after the others, by line."""

@@ -322,22 +322,20 @@ def gathered(kernel: str, index: int, size: int, program: Program, place: Place)
     return Finding("gathered-outside", text, kernel, "", index, program, place.line, place.source, place.file)
 
 
-def own_store(kernel: str, tensor: str, place: Place) -> Finding:
-    """A load of what other lanes of the program have stored, without a barrier between the two."""
+def own(kind: Kind, kernel: str, tensor: str, updates: bool, updated: bool, place: Place) -> Finding:
+    """A load of what other lanes of the program have stored ("own-store"), or a store of what they have loaded
+    ("own-load"), without a barrier between the two. updates, updated: whether an atomic comes second, or came first.
+    """
+    verb, noun, before = ("loads", "load", "stored") if kind == "own-store" else ("stores to", "store", "loaded")
+    if updates:
+        verb, noun = "updates", "atomic"
+    if updated:
+        before = "updated with an atomic"
     text = (
-        f"`{kernel}` loads elements of {tensor} that other lanes of the same program have stored, {place}, with no "
-        "`tl.debug_barrier()` between the two. A GPU's threads do not wait for each other: the load may come first."
+        f"`{kernel}` {verb} elements of {tensor} that other lanes of the same program have {before}, {place}, with no "
+        f"`tl.debug_barrier()` between the two. A GPU's threads do not wait for each other: the {noun} may come first."
     )
-    return Finding("own-store", text, kernel, tensor, line=place.line, source=place.source, file=place.file)
-
-
-def own_load(kernel: str, tensor: str, place: Place) -> Finding:
-    """A store of what other lanes of the program have loaded, without a barrier between the two."""
-    text = (
-        f"`{kernel}` stores to elements of {tensor} that other lanes of the same program have loaded, {place}, with no "
-        "`tl.debug_barrier()` between the two. A GPU's threads do not wait for each other: the store may come first."
-    )
-    return Finding("own-load", text, kernel, tensor, line=place.line, source=place.source, file=place.file)
+    return Finding(kind, text, kernel, tensor, line=place.line, source=place.source, file=place.file)
 
 
 def configuration(kernel: str, chosen: str, place: Place) -> Finding:
