@@ -481,6 +481,7 @@ def test_a_program_that_waits_for_nobody_ends(monkeypatch, atomic):
     found, _ = found_in(lambda: waits[(2,)](flag, y, ATOMIC=atomic))
     assert found["not-emulated"]["level"] == "unable"
     assert "(1 have not begun)" in found["not-emulated"]["message"]
+    assert "as the message says" in found["not-emulated"]["cure"]
     flag[0] = 1
     found, _ = found_in(lambda: waits[(2,)](flag, y, ATOMIC=atomic))
     assert found == {} and y.tolist() == [1, 1]

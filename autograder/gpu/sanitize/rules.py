@@ -91,8 +91,8 @@ RULES = {
     ),
     "not-emulated": Rule(
         "unable",
-        "The emulator does not know an operation",
-        "Leave this kernel to a GPU, or write the operation with `tl`.",
+        "What the emulator does not do",
+        "Change it as the message says, or leave it to a GPU.",
     ),
     "equal-stores": Rule(
         "hint",
