@@ -32,8 +32,7 @@ Kinds, second sources, whose programs they are, how to add a row or a checker: *
 - **Accesses outside, races and values that nobody wrote are seen by running the kernel under a checker**, and checkers
   differ. Of TritonBench's {bench} wrong programs `sanitize` finds {bench_ours} without a GPU, and compute-sanitizer on
   an H100 {bench_cs}, of those that it could take. Of TritonRaceBench's races the prover of its authors, triton-viz's
-  branch, finds {races_branch}, and `sanitize` {races_ours}. It does not judge one more, `trb025_poll_initial_yes`: a
-  program waits there for a value that no program before it stores.
+  branch, finds {races_branch}, and `sanitize` {races_ours}.
 - **Whether a row depends on the rows beside it** is seen by `neighbours` alone: of {rows_of_others}
   functions of vLLM, sglang, Liger-Kernel and others it judges {as_said} as the text of their launch says.
 

@@ -457,9 +457,12 @@ def test_programs_that_store_equal_values_are_a_hint():
 
 
 @triton.jit
-def waits(flag, y, ATOMIC: tl.constexpr):
-    """Program 1 waits for program 0; program 0 for the caller."""
+def waits(flag, y, ATOMIC: tl.constexpr, HELPS: tl.constexpr):
+    """Program 1 waits for program 0; program 0 for the caller, or for program 1 that ``HELPS``."""
     before = flag + tl.program_id(0)
+    if HELPS:
+        if tl.program_id(0) == 1:
+            tl.atomic_xchg(flag, 1)
     if ATOMIC:
         while tl.atomic_add(before, 0) == 0:
             pass
@@ -475,15 +478,17 @@ def waits(flag, y, ATOMIC: tl.constexpr):
 def test_a_program_that_waits_for_nobody_ends(monkeypatch, atomic):
     monkeypatch.setattr(access, "PATIENCE", 100)
     y, flag = torch.zeros(2), torch.zeros(3, dtype=torch.int32)
-    found, _ = found_in(lambda: waits[(1,)](flag, y, ATOMIC=atomic))
-    assert found["endless-wait"]["level"] == "fault"
-    assert "waits at flag for another value than 0" in found["endless-wait"]["message"]
-    found, _ = found_in(lambda: waits[(2,)](flag, y, ATOMIC=atomic))
+    for programs in (1, 2):
+        found, _ = found_in(lambda count=programs: waits[(count,)](flag, y, ATOMIC=atomic, HELPS=False))
+        assert found["endless-wait"]["level"] == "fault"
+        assert found["endless-wait"]["program"] == [0, 0, 0]
+        assert "waits at flag for another value than 0" in found["endless-wait"]["message"]
+    found, _ = found_in(lambda: waits[(2,)](flag, y, ATOMIC=atomic, HELPS=True))
     assert found["not-emulated"]["level"] == "unable"
     assert "(1 have not begun)" in found["not-emulated"]["message"]
     assert "as the message says" in found["not-emulated"]["cure"]
-    flag[0] = 1
-    found, _ = found_in(lambda: waits[(2,)](flag, y, ATOMIC=atomic))
+    flag.zero_()[0] = 1
+    found, _ = found_in(lambda: waits[(2,)](flag, y, ATOMIC=atomic, HELPS=False))
     assert found == {} and y.tolist() == [1, 1]
 
 

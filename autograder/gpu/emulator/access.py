@@ -10,7 +10,7 @@ import numpy as np
 from . import messages
 from .address_space import Outside, Part, Region, distinct
 from .claims import FalseClaim
-from .findings import EmulatorError, Place, current_place
+from .findings import EmulatorError, Place, Waiting, current_place
 from .footprint import Beside, Footprint, Kept
 from .order import Order
 from .poison import memory
@@ -137,8 +137,10 @@ class Access(Footprint):
         region = self.space.find(int(addresses.flat[0])) if self._asks == PATIENCE else None
         if region is not None:
             left, program = math.prod(self.grid) - self.started, self.grid_index(self.program)
-            value = region.show(values.flat[0])
-            raise EmulatorError(messages.endless(self.kernel, region, value, left, program, current_place()))
+            value, place = region.show(values.flat[0]), current_place()
+            tell = functools.partial(messages.endless, self.kernel, region, value, program=program, place=place)
+            at = region.real + int(addresses.flat[0]) - region.virtual
+            raise Waiting(tell(left=left), tell(left=0), lambda: memory(at, values.itemsize).tobytes())
 
     def _loaded(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
         """Notes what lanes load, and whether other lanes of the program have stored it, with no barrier between."""

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import operator
+from collections.abc import Callable
 from dataclasses import fields
 from types import FunctionType
 from typing import Any, NoReturn
@@ -17,13 +18,14 @@ from triton.runtime import interpreter
 from ..borrowed import DisableTorchFunction, normalize_ty, on_host, restore_on_device
 from . import advice
 from .access import Access
-from .findings import EmulatorError, Finding, current_place, place_of
+from .findings import EmulatorError, Finding, Waiting, current_place, place_of
 from .grid import run
 from .launch import Launch
 from .launch_arguments import Arguments, describe
 from .refused import FalseStaticAssertion, Refused, StaticAssertionError
 
 _MOST_WARPS = 32
+_FEW = 16  # programs that are run to see whether one of them stores what another waits for
 _OPTIONS = {field.name for options in (CUDAOptions, HIPOptions) for field in fields(options)}
 
 
@@ -168,10 +170,38 @@ def _programs(
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(*grid)
     with np.errstate(all="ignore"):
-        for number in order.tolist():
+
+        def program(number: int) -> None:
             access.start(number)
             builder.set_grid_idx(*access.grid_index(access.program))
             fn(**arguments)
+
+        numbers = order.tolist()
+        for begun, number in enumerate(numbers, 1):
+            try:
+                program(number)
+            except Exception as error:
+                waiting, rest = _finding_in(error), numbers[begun:]
+                if isinstance(waiting, Waiting) and 0 < len(rest) <= _FEW and _all_wait(program, rest, [waiting]):
+                    raise EmulatorError(waiting.never) from None
+                raise
+
+
+def _all_wait(program: Callable[[int], None], numbers: list[int], waiting: list[Waiting]) -> bool:
+    """Whether the programs ``numbers``, which are run for it, each end or wait as well, and nobody gets what he waits
+    for. waiting: those that do so far.
+    """
+    for number in numbers:
+        try:
+            program(number)
+        except Exception as error:
+            found = _finding_in(error)
+            if not isinstance(found, Waiting):
+                return False
+            waiting.append(found)
+        if any(one.read() != one.seen for one in waiting):
+            return False
+    return True
 
 
 def _finding_in(error: BaseException | None) -> EmulatorError | None:

@@ -88,6 +88,16 @@ class EmulatorError(Exception):
         self.finding = finding
 
 
+class Waiting(EmulatorError):
+    """A program asks for one value again and again, and others have not begun. never: the finding where none of them
+    stores another one. read: gives what is there now.
+    """
+
+    def __init__(self, finding: Finding, never: Finding, read: Callable[[], bytes]):
+        super().__init__(finding)
+        self.never, self.read, self.seen = never, read, read()
+
+
 @dataclass(frozen=True)
 class Place:
     """A line of the learner's code."""

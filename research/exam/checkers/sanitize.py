@@ -15,6 +15,8 @@ KINDS = {
     "own-load": "race",
     "race-read": "race",
     "race-write": "race",
+    "unordered-launches": "race",
+    "endless-wait": "race",
     "unwritten": "uninitialised",
     "uninitialised-read": "uninitialised",
     "masked-load": "uninitialised",
