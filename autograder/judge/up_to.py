@@ -9,10 +9,10 @@ import torch
 
 from ..runner import Args
 from .closeness import NEAR, Comparison, Expected, expect, near
+from .results.aim import EACH, ONE
 from .trial import Trial
 from .ulp import comparable
 
-ONE, EACH = "one factor", "a factor of each call"
 GRAPH = "the graph, to which it is not attached"
 TELLING = 4  # distinct numbers of which one factor is no chance
 _DIGITS = 6

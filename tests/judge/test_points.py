@@ -294,8 +294,16 @@ def test_a_factor_of_each_call_is_one_where_enough_numbers_show_it():
     assert found(1.0, -2.0, 0.5, 4.0, factor=1.004) == ["one factor", "a factor of each call"]
     rounding = torch.tensor([1.004, 1.003, 0.997, 0.999], dtype=torch.float64)
     assert found(1.0, -2.0, 0.5, 4.0, factor=rounding) == [], "within 1 %, and no factor"
-    off = {"near": 0.0, "up_to": (("a factor of each call", 1.0),)}
-    assert score(*(case(one["name"], one["aim"], "numbers", **off) for one in (FIRST, POINT, OTHER, *TENS))) == 40
+    off = {"near": 0.0, "up_to": (("one factor", 3.0), ("a factor of each call", 1.0))}
+    failing = [
+        case(one["name"], one["aim"], "numbers", **off | {"up_to": (("one factor", float(number)), off["up_to"][1])})
+        for number, one in enumerate((FIRST, POINT, OTHER, *TENS), 1)
+    ]
+    assert score(*failing) == 40
+    few = [case(f"few {n}", "plain", "numbers", near=0.0, up_to=(("one factor", 10.0 * n),)) for n in range(1, 5)]
+    assert score(*failing, few[0]) == 40, "of few distinct numbers, it is neither shown nor refuted"
+    assert score(*failing, case("more", "plain", "numbers", near=0.0)) == 0
+    assert score(*few, *failing[:2]) == 0, "few numbers have a factor by chance"
 
 
 def test_the_same_outputs_wrong_everywhere_leave_a_share_of_the_rest():

@@ -77,13 +77,14 @@ def around(score: float, spread: float) -> Callable[[Tensor, Tensor], None]:
 
 
 def up_to(score: float) -> Callable[[Tensor, Tensor], None]:
-    """Scores of both signs, the largest about ``score``, with scale 1."""
+    """Scores of both signs, the largest of which, with scale 1, is about ``score``, and none is as far below 0."""
 
     def change(q: Tensor, k: Tensor) -> None:
-        largest = (q.float() @ k.float().mT).abs().amax()
-        factor = (score / largest) ** 0.5
-        for x in (q, k):
-            x.copy_(x.float() * factor)
+        scores = q.float() @ k.float().mT
+        farthest = scores.flatten()[scores.abs().argmax()]
+        factor = (score / farthest.abs()) ** 0.5
+        q.copy_(q.float() * factor * farthest.sign())
+        k.copy_(k.float() * factor)
 
     return change
 

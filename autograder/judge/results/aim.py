@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+ONE, EACH = "one factor", "a factor of each call"  # that results may be right up to: one of all calls, or of this alone
+
 
 class Aim(StrEnum):
     """PLAIN: ordinary values in any shape. POINT: what the exercise is about. DTYPES: half precision. LAYOUTS: how

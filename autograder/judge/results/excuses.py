@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from .aim import Aim, Flaw
+from .aim import EACH, ONE, Aim, Flaw
 
 UP_TO = 40.0  # points that are left at most
 OUTPUTS = 0.8  # of the share of the outputs, or of the functions that a word tells apart, that are right everywhere
@@ -42,13 +42,16 @@ def excuses(cases: list[Case]) -> Iterator[Excuse]:
 
 
 def _factors(cases: list[Case]) -> Iterator[Excuse]:
-    """Where all plain cases whose numbers are wrong are right up to one factor."""
+    """Where all plain cases whose numbers are wrong are right up to one factor. That each call has one of its own, a
+    case of few distinct numbers does not show, and is not against it.
+    """
     failing = {case["name"] for case in cases if case["aim"] == Aim.PLAIN and case["flaw"] == Flaw.NUMBERS}
     found: dict[frozenset[str], str] = {}
     for name, factor in (one for case in cases for one in case["up_to"]):
-        same = frozenset(case["name"] for case in cases if _is_up_to(case, name, factor))
-        if len(same) >= FEWEST and failing <= same:
-            found.setdefault(same, name)
+        shown = {case["name"] for case in cases if _is_up_to(case, name, factor)}
+        same = shown | {case["name"] for case in cases if name == EACH and dict(case["up_to"]).keys() & {ONE}}
+        if len(shown) >= FEWEST and failing <= same:
+            found.setdefault(frozenset(same), name)
     for same, name in found.items():
         yield Excuse(same, ALL_BUT.format(name, UP_TO), most=UP_TO)
 
