@@ -61,6 +61,9 @@ def hidden() -> Iterator[None]:
     from triton.runtime import autotuner, jit
 
     global _hidden
+    if _hidden:
+        yield
+        return
     runtime, known = copy(knobs.runtime), ModuleType(knobs.__name__)
     vars(runtime)["interpret"] = True
     vars(known).update(vars(knobs) | {"runtime": runtime})

@@ -154,7 +154,8 @@ class _Check:
         record = self.record
         if isinstance(record, Witness):
             return _Found(judge_witness(record, self.runner))
-        found = _Found(self._judge_cases(record, see))
+        with self.runner.facts.ready():
+            found = _Found(self._judge_cases(record, see))
         if not found.stopped:
             found.cases += judge_bias(record, found.judged)
             self._judge_cost(record, found)

@@ -1,11 +1,17 @@
 """An answer in Triton cannot tell the machine that grades from one with a GPU: what it asks is answered as there."""
 
+import os
+
 import pytest
+import torch
+from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
+from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox import probe
 from isolation import X, isolated
 
-pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+needs_sandbox = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
 
 QUESTIONS = {
     "torch.cuda.is_available()": True,
@@ -40,6 +46,7 @@ def silu_forward(x):
 """
 
 
+@needs_sandbox
 def test_every_question_is_answered_as_where_a_gpu_is(worker):
     text = ASKS.format(asked=", ".join(QUESTIONS))
     with isolated(text, worker, backend="triton") as runner:
@@ -48,6 +55,7 @@ def test_every_question_is_answered_as_where_a_gpu_is(worker):
     assert dict(zip(QUESTIONS, eval(answers), strict=True)) == QUESTIONS
 
 
+@needs_sandbox
 def test_a_pytorch_answer_is_on_the_cpu(worker):
     text = ASKS.format(asked="torch.cuda.is_available(), x.is_cuda")
     with isolated(text, worker) as runner:
@@ -77,8 +85,47 @@ MADE = {
 }
 
 
+@needs_sandbox
 @pytest.mark.parametrize("made", MADE)
 def test_a_kernel_is_given_what_a_gpu_can_access(made, worker):
     with isolated(LAUNCHES.format(made=made), worker, backend="triton") as runner:
         trouble = runner.examine(Call((X,))).first.trouble
     assert MADE[made] in (trouble.message if trouble else "") and bool(trouble) == bool(MADE[made])
+
+
+def in_process(questions: str, backend: str) -> str:
+    """What an answer finds that is called in this process, as in a notebook."""
+    text = ASKS.format(asked=questions)
+    runner = InProcess.of(Answer("silu_forward", (Cell("answer", text),)), EXERCISES["silu_forward"].contract, backend)
+    with runner.facts.ready():
+        trouble = runner.examine(Call((X,))).first.trouble
+    return trouble.message.removeprefix("RuntimeError: ")
+
+
+def test_in_a_notebook_an_answer_finds_what_it_finds_in_a_class(monkeypatch):
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert dict(zip(QUESTIONS, eval(in_process(", ".join(QUESTIONS), "triton")), strict=True)) == QUESTIONS
+    assert in_process("torch.cuda.is_available(), x.is_cuda", "torch") == "[False, False]"
+
+
+def test_a_notebook_is_as_it_was_after_a_check():
+    found = []
+
+    def interrupted(x):
+        found.append((x.is_cuda, torch.cuda.is_available(), "TRITON_INTERPRET" in os.environ))
+        raise KeyboardInterrupt
+
+    interrupt = pytest.raises(KeyboardInterrupt)
+    with interrupt:
+        check("silu_forward", interrupted, backend="triton")
+    assert found == [(True, True, False)]
+    x = torch.ones(3)
+    assert not torch.cuda.is_available() and not x.is_cuda and not torch.empty_like(x).is_cuda
+    assert os.environ["TRITON_INTERPRET"] == "1"
+
+
+def test_an_answer_that_dispatches_by_device_is_judged_on_its_kernel():
+    from graded_kernels.kernels.silu import silu_forward
+
+    report = check("silu_forward", lambda x: silu_forward(x) if x.is_cuda else x * x.sigmoid(), backend="triton")
+    assert report.passed and report.environment["device"] == "cpu", report

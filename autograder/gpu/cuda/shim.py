@@ -52,11 +52,13 @@ from .torch_functions import DeviceCalls
 class Simulated:
     """A simulated GPU. origins: file, line and text of the program's lines that a kernel of TorchInductor computes, by
     the kernel's name. unlike_gpu: names of operators that the CPU computed in half precision, and perhaps not as a GPU.
+    calls: what PyTorch is asked in its block is asked of the simulated GPU.
     """
 
     gpu: Properties
     origins: dict[str, list[tuple[str, int, str]]]
     unlike_gpu: dict[str, None]
+    calls: Callable[[], contextlib.AbstractContextManager[None]]
 
 
 CodeOf = Callable[[KernelLaunch, int], Code]
@@ -71,11 +73,14 @@ def shimmed(
     code: CodeOf = code_of,
     warmed_up: WarmedUp = lambda kernel, describe: None,
     hides_interpreter: bool = False,
+    throughout: bool = True,
 ) -> Iterator[Simulated]:
     """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
     device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it. warmed_up:
     called with a kernel that a program compiles without a launch, and with what describes it; may raise.
     hides_interpreter: whether the program cannot ask if kernels are interpreted.
+    throughout: whether all calls of the block are a program's; else those are that `Simulated.calls` surrounds, and the
+    others go to PyTorch as fast as ever.
     """
     calls, gpu = DeviceCalls(), DEVICES[device]
     gpu = replace(gpu, total_memory=min(gpu.total_memory, memory_size.total()))  # suites leave out what does not fit
@@ -95,11 +100,17 @@ def shimmed(
             stack.enter_context(_replaced(owner, name, value))
         stack.enter_context(matmul.simulated())
         stack.enter_context(fake_tensors.on_the_gpu())
-        stack.enter_context(placement)
-        stack.enter_context(calls)
+
+        @contextlib.contextmanager
+        def asked() -> Iterator[None]:
+            with placement, calls:
+                yield
+
+        if throughout:
+            stack.enter_context(asked())
         torch.get_device_module.cache_clear()  # it remembers which device was the accelerator
         stack.callback(torch.get_device_module.cache_clear)
-        yield Simulated(gpu, compiler.origins, placement.unlike_gpu)
+        yield Simulated(gpu, compiler.origins, placement.unlike_gpu, asked)
 
 
 @contextlib.contextmanager

@@ -123,13 +123,12 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
     types = _annotations(fn)
     check_arguments(bound, executor.constexprs, kernel)
     grid = normal_grid(executor.grid, bound, kernel)
-    with DisableTorchFunction():  # who watches an answer's functions need not see ours
+    with DisableTorchFunction():  # who watches an answer's functions need not see ours, nor who simulates a GPU
         described = [describe(name, bound[name], name in executor.constexprs, types.get(name, "")) for name in names]
+        on_device = any(isinstance(v, torch.Tensor) and v.device.type != "cpu" for v in bound.values())
     others = tuple(sorted((name, value) for name, value in options.items() if name not in names))
     record = Launch(fn.interpreted.fn, kernel, grid, tuple(described), others)
-    copies = bound
-    if any(isinstance(v, torch.Tensor) and v.device.type != "cpu" for v in bound.values()):
-        copies = on_host(executor, bound)
+    copies = on_host(executor, bound) if on_device else bound
     for hook in executor.pre_run_hooks:  # gets positions as positions, and the options, as Triton's launcher has it
         hook(
             *(copies[name] for name in names[: len(args)]),

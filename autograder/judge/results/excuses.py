@@ -49,9 +49,9 @@ def _factors(cases: list[Case]) -> Iterator[Excuse]:
     found: dict[frozenset[str], str] = {}
     for name, factor in (one for case in cases for one in case["up_to"]):
         shown = {case["name"] for case in cases if _is_up_to(case, name, factor)}
-        same = shown | {case["name"] for case in cases if name == EACH and dict(case["up_to"]).keys() & {ONE}}
-        if len(shown) >= FEWEST and failing <= same:
-            found.setdefault(frozenset(same), name)
+        fitting = shown | {case["name"] for case in cases if name == EACH and ONE in dict(case["up_to"])}
+        if len(shown) >= FEWEST and failing <= fitting:
+            found.setdefault(frozenset(fitting), name)
     for same, name in found.items():
         yield Excuse(same, ALL_BUT.format(name, UP_TO), most=UP_TO)
 

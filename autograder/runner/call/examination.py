@@ -5,7 +5,7 @@ verdict stay with the judge.
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -117,12 +117,14 @@ class Facts:
     compiler: compiles what the answer launches, as isolated as the answer is; None where it launches nothing.
     in_emulator: where it calls the answer on a GPU, makes the runner that calls the same text in the emulator. Raises
         SandboxError.
+    ready: all calls of a check are made in its block.
     """
 
     isolated: bool = False
     limits_memory: bool = False
     compiler: Compiles | None = None
     in_emulator: "Callable[[], AbstractContextManager[Runner]] | None" = None
+    ready: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 class Runner(Protocol):

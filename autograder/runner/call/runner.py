@@ -2,15 +2,17 @@
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import torch
 
 from ...gpu import ATEN, EmulatorError, Finding, ensure_runnable, mode
+from ...words import no_garbage
 from .answer import Answer, AnswerError, AnswerRefused, OperatorRefused, is_stub, load, trace
 from .contract import Contract
 from .device import Device
@@ -53,6 +55,7 @@ class InProcess:
     ):
         ensure_runnable(backend)
         self.copy, self.guarded, self.simulated = copy, guarded, simulated
+        self._asked: Callable[[], AbstractContextManager[None]] = nullcontext  # around a call of the answer
         self.contract, self.backend = contract, backend
         self._given, self.answer = function, inspect.unwrap(function)
         self.function = contract.with_gradient(function)
@@ -72,10 +75,26 @@ class InProcess:
         from ..sandbox.compiler import shared_compiler
 
         if self.backend != "triton" or mode() != "device":
-            return Facts(compiler=shared_compiler())
+            return Facts(compiler=shared_compiler(), ready=self._on_simulated_gpu)
         from ..sandbox.extracted import Extracted
 
         return Facts(compiler=shared_compiler(), in_emulator=partial(Extracted, self._given, self.contract))
+
+    @contextmanager
+    def _on_simulated_gpu(self) -> Iterator[None]:
+        """In the block the answer finds a GPU where there is none, as in the sandbox: it may ask, and do otherwise."""
+        if self.simulated or mode() != "emulator" or not self.contract.sees_gpu(self.backend):
+            yield
+            return
+        with no_garbage(for_good=False):
+            from ...gpu import shimmed
+
+        with shimmed(_refuse, hides_interpreter=True, throughout=False) as gpu:
+            self.simulated, self._asked = True, gpu.calls
+            try:
+                yield
+            finally:
+                self.simulated, self._asked = False, nullcontext
 
     def close(self) -> None:
         """Nothing of it is left."""
@@ -184,7 +203,7 @@ class InProcess:
         with machine, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                with watch, functions:
+                with self._asked(), watch, functions:
                     result = self.function(*args)
             except Refused as refusal:
                 place = _opening(refusal)
@@ -256,6 +275,10 @@ class InProcess:
                 kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
                 return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
         return None
+
+
+def _refuse(why: str) -> NoReturn:
+    raise NotImplementedError(why)
 
 
 def _wanted(contract: Contract) -> str:
