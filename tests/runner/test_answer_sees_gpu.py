@@ -93,19 +93,32 @@ def test_a_kernel_is_given_what_a_gpu_can_access(made, worker):
     assert MADE[made] in (trouble.message if trouble else "") and bool(trouble) == bool(MADE[made])
 
 
-def in_process(questions: str, backend: str) -> str:
-    """What an answer finds that is called in this process, as in a notebook."""
-    text = ASKS.format(asked=questions)
+def in_process(text: str, backend: str) -> str:
+    """What goes wrong in a call of an answer in this process, as in a notebook."""
     runner = InProcess.of(Answer("silu_forward", (Cell("answer", text),)), EXERCISES["silu_forward"].contract, backend)
     with runner.facts.ready():
         trouble = runner.examine(Call((X,))).first.trouble
-    return trouble.message.removeprefix("RuntimeError: ")
+    return trouble.message.removeprefix("RuntimeError: ") if trouble else ""
 
 
 def test_in_a_notebook_an_answer_finds_what_it_finds_in_a_class(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert dict(zip(QUESTIONS, eval(in_process(", ".join(QUESTIONS), "triton")), strict=True)) == QUESTIONS
-    assert in_process("torch.cuda.is_available(), x.is_cuda", "torch") == "[False, False]"
+    answers = in_process(ASKS.format(asked=", ".join(QUESTIONS)), "triton")
+    assert dict(zip(QUESTIONS, eval(answers), strict=True)) == QUESTIONS
+    assert in_process(ASKS.format(asked="torch.cuda.is_available(), x.is_cuda"), "torch") == "[False, False]"
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_in_a_notebook_a_kernel_is_given_what_a_gpu_can_access(made):
+    trouble = in_process(LAUNCHES.format(made=made), "triton")
+    assert MADE[made] in trouble and bool(trouble) == bool(MADE[made])
+
+
+def test_the_device_that_a_notebook_has_chosen_is_the_gpu():
+    chosen = 'DEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n\ndef silu_forward'
+    text = LAUNCHES.replace("def silu_forward", chosen)
+    for made in ("torch.empty(x.shape, device=DEVICE)", "torch.zeros(16, device=torch.device(DEVICE))[:x.numel()]"):
+        assert not in_process(text.format(made=made), "triton")
 
 
 def test_a_notebook_is_as_it_was_after_a_check():

@@ -79,10 +79,10 @@ def shimmed(
     device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it. warmed_up:
     called with a kernel that a program compiles without a launch, and with what describes it; may raise.
     hides_interpreter: whether the program cannot ask if kernels are interpreted.
-    throughout: whether all calls of the block are a program's; else those are that `Simulated.calls` surrounds, and the
-    others go to PyTorch as fast as ever.
+    throughout: whether all calls of the block are a program's; else those are that `Simulated.calls` surrounds, in
+    which ``device="cpu"`` is the GPU as well, and the others go to PyTorch as fast as ever.
     """
-    calls, gpu = DeviceCalls(), DEVICES[device]
+    calls, gpu = DeviceCalls(cpu_is_gpu=not throughout), DEVICES[device]
     gpu = replace(gpu, total_memory=min(gpu.total_memory, memory_size.total()))  # suites leave out what does not fit
     allocations.reset_peak()
     allocations.reset_accumulated()

@@ -19,12 +19,13 @@ _Function = Callable[..., Any]
 class DeviceCalls(TorchFunctionMode):
     """Carries out on the CPU what is asked of a GPU, and remembers which tensors are on the simulated one.
 
-    default: whether tensors are made on the GPU where a call names no device.
+    default: whether tensors are made on the GPU where a call names no device. cpu_is_gpu: whether they are where it
+    names the CPU, which a notebook chose before there was a GPU: `DEVICE`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cpu_is_gpu: bool = False) -> None:
         super().__init__()
-        self.default = False
+        self.default, self.cpu_is_gpu = False, cpu_is_gpu
         self._makers: set[_Function] = device_constructors()
 
     def __torch_function__(
@@ -41,7 +42,7 @@ class DeviceCalls(TorchFunctionMode):
         if func in self._makers and kwargs.pop("pin_memory", False):
             return _pinned(func, func(*args, **kwargs))
         wanted = _wanted(kwargs)
-        if wanted is None and func in self._makers and self.default:
+        if func in self._makers and (self.default if wanted is None else self.cpu_is_gpu):
             wanted = True
         if wanted is None:
             return func(*args, **kwargs)
