@@ -83,7 +83,8 @@ class InProcess:
     @contextmanager
     def _on_simulated_gpu(self) -> Iterator[None]:
         """In the block the answer finds a GPU where there is none, as in the sandbox: it may ask, and do otherwise."""
-        if self.simulated or mode() != "emulator" or not self.contract.sees_gpu(self.backend):
+        there = self.simulated or mode() != "emulator"
+        if there or not self.guarded or not self.contract.sees_gpu(self.backend):
             yield
             return
         with no_garbage(for_good=False):
