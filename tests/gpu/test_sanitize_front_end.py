@@ -255,6 +255,31 @@ def test_a_warm_up_raises_what_the_compiler_refuses():
     assert [event["finding"]["source"] for event in events if "finding" in event] == ["for i in range(n):  # refused"]
 
 
+@pytest.mark.parametrize(
+    ("option", "error", "words"),
+    [
+        ({"num_warps": 3}, AssertionError, "must be a power of 2"),
+        ({"num_ctas": 2}, ValueError, "clusters of blocks need an NVIDIA GPU of sm_90 or later, and this is sm_80"),
+        ({"num_wraps": 4}, KeyError, "^`right` has no parameter `num_wraps`"),
+    ],
+    ids=["warps", "clusters", "unknown"],
+)
+def test_options_are_refused_as_triton_does_launched_or_not(option, error, words):
+    def launched_on_gpu():
+        right[(1,)](torch.ones(8, device="cuda"), torch.zeros(8, device="cuda"), 8, **option)
+
+    def warmed_up():
+        right.warmup(torch.float32, torch.float32, 8, grid=(1,), **option)
+
+    for called in (launched_on_gpu, warmed_up):
+        with asked_of_compiler(events := [], device="a100"), pytest.raises(error, match=words):
+            called()
+        assert [event["finding"]["kind"] for event in events if "finding" in event] == ["unsupported"]
+        assert not [event for event in events if "skipped" in event]
+    with asked_of_compiler([], device="h100"):
+        right.warmup(torch.float32, torch.float32, 8, grid=(1,), num_ctas=2)
+
+
 def test_a_kernel_inside_a_function_is_put_to_the_compiler():
     @triton.jit
     def inner(x, out, n):

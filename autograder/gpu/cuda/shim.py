@@ -62,7 +62,7 @@ class Simulated:
 
 
 CodeOf = Callable[[KernelLaunch, int], Code]
-WarmedUp = Callable[[types.FunctionType, Callable[[], KernelLaunch]], None]
+WarmedUp = Callable[[types.FunctionType, dict[str, Any], Callable[[], KernelLaunch]], None]
 _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
 
 
@@ -71,13 +71,13 @@ def shimmed(
     refuse: Callable[[str], NoReturn],
     device: str = DEFAULT,
     code: CodeOf = code_of,
-    warmed_up: WarmedUp = lambda kernel, describe: None,
+    warmed_up: WarmedUp = lambda kernel, options, describe: None,
     hides_interpreter: bool = False,
     throughout: bool = True,
 ) -> Iterator[Simulated]:
     """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
     device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it. warmed_up:
-    called with a kernel that a program compiles without a launch, and with what describes it; may raise.
+    called with a kernel that a program compiles without a launch, its options, and what describes it; may raise.
     hides_interpreter: whether the program cannot ask if kernels are interpreted.
     throughout: whether all calls of the block are a program's; else those are that `Simulated.calls` surrounds, in
     which ``device="cpu"`` is the GPU as well, and the others go to PyTorch as fast as ever.
@@ -255,7 +255,7 @@ def _triton(
     def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
         handle = Compiled(kernel, args, options, asm)
         if warmup:
-            warmed_up(kernel.fn, handle.described)
+            warmed_up(kernel.fn, options, handle.described)
         else:
             if emulating():  # elsewhere no launch is judged: a reference in Triton is called on the CPU
                 assert_reachable([*args, *options.values()])

@@ -3,7 +3,7 @@
 import functools
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping
 from dataclasses import fields
 from types import FunctionType
 from typing import Any, NoReturn
@@ -13,6 +13,7 @@ import torch
 import triton.language as tl
 from triton.backends.amd.compiler import HIPOptions
 from triton.backends.nvidia.compiler import CUDAOptions
+from triton.language import target_info
 from triton.runtime import interpreter
 
 from ..borrowed import DisableTorchFunction, normalize_ty, on_host, restore_on_device
@@ -22,10 +23,18 @@ from .findings import EmulatorError, Finding, Waiting, current_place, place_of
 from .grid import run
 from .launch import Launch
 from .launch_arguments import Arguments, describe
-from .refused import FalseStaticAssertion, Refused, StaticAssertionError
+from .refused import (
+    FalseStaticAssertion,
+    Refused,
+    RefusedClusters,
+    RefusedWarps,
+    StaticAssertionError,
+    UnknownOption,
+)
 
 _MOST_WARPS = 32
 _FEW = 16  # programs that are run to see whether one of them stores what another waits for
+_CLUSTERS = 90  # the first architecture that has them
 _OPTIONS = {field.name for options in (CUDAOptions, HIPOptions) for field in fields(options)}
 
 
@@ -50,13 +59,35 @@ def normal_grid(grid: Any, arguments: dict[str, Any], kernel: str) -> tuple[int,
     return x, y, z
 
 
-def check_options(options: set[str], kernel: str) -> None:
-    """Refuses a keyword that is neither a parameter nor an option; the interpreter drops it without a word."""
-    for name in sorted(options - _OPTIONS):
-        text = (
+def check_options(options: Mapping[str, Any], parameters: Container[str], kernel: str) -> None:
+    """Refuses a keyword that is neither a parameter nor an option, and values of options that Triton's compiler
+    refuses; the interpreter drops them without a word. Raises EmulatorError, which is an error of Triton's class, too.
+    """
+    for name in sorted(name for name in options if name not in parameters and name not in _OPTIONS):
+        why = (
             f"`{kernel}` has no parameter `{name}`, and Triton has no such option: on a GPU the launch raises KeyError."
         )
-        raise EmulatorError(Finding("unsupported", text, kernel))
+        raise UnknownOption(Finding("unsupported", why, kernel))
+    warps, blocks = options.get("num_warps", 4), options.get("num_ctas", 1)
+    if warps < 1 or warps & (warps - 1):
+        raise RefusedWarps(_at_launch(kernel, f"num_warps={warps}", "num_warps must be a power of 2, at most 32"))
+    target = target_info.current_target()
+    if blocks > 1 and target.backend == "cuda" and target.arch < _CLUSTERS:
+        why = f"clusters of blocks need an NVIDIA GPU of sm_{_CLUSTERS} or later, and this is sm_{target.arch}"
+        raise RefusedClusters(_at_launch(kernel, f"num_ctas={blocks}", why))
+
+
+def check_threads(num_warps: int, kernel: str) -> None:
+    """Refuses a launch of more threads in a program than any GPU has. Raises EmulatorError."""
+    if num_warps > _MOST_WARPS:
+        why = f"num_warps={num_warps} makes programs of {32 * num_warps:,} threads, and a GPU runs at most 1,024"
+        raise EmulatorError(_at_launch(kernel, f"num_warps={num_warps}", why))
+
+
+def _at_launch(kernel: str, given: str, why: str) -> Finding:
+    place = current_place()
+    text = f"`{kernel}` is launched with {given}, {place}: {why}."
+    return Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file)
 
 
 def check_arguments(arguments: dict[str, Any], constexprs: list[str], kernel: str) -> None:
@@ -78,19 +109,6 @@ def not_launched(kernel: str) -> EmulatorError:
         f"`{kernel}[(triton.cdiv(n, BLOCK),)](...)`."
     )
     return EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
-
-
-def check_warps(num_warps: int, kernel: str) -> None:
-    """Refuses a number of warps that no GPU can launch. Raises EmulatorError."""
-    place = current_place()
-    if num_warps < 1 or num_warps & (num_warps - 1):
-        reason = "num_warps must be a power of 2, at most 32"
-    elif num_warps > _MOST_WARPS:
-        reason = f"num_warps={num_warps} makes programs of {32 * num_warps:,} threads, and a GPU runs at most 1,024"
-    else:
-        return
-    text = f"`{kernel}` is launched with num_warps={num_warps}, {place}: {reason}."
-    raise EmulatorError(Finding("unsupported", text, kernel, line=place.line, source=place.source, file=place.file))
 
 
 _signature = functools.lru_cache(maxsize=64)(inspect.signature)  # asked at every launch
@@ -117,8 +135,8 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
     fn, kernel = executor.fn, executor.fn.__name__
     names = list(_signature(fn).parameters)
     kwargs = {name: value for name, value in options.items() if name in names}
-    check_options(set(options) - set(names), kernel)
-    check_warps(options.get("num_warps", 4), kernel)
+    check_options(options, names, kernel)
+    check_threads(options.get("num_warps", 4), kernel)
     bound = _bound(fn, args, kwargs)
     types = _annotations(fn)
     check_arguments(bound, executor.constexprs, kernel)

@@ -2,8 +2,9 @@
 
 import contextlib
 import functools
+import inspect
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .access import Access
 from .again import again
 from .coverage import Coverage
 from .emulator import Emulator
-from .execution import execute
+from .execution import check_options, execute
 from .findings import EmulatorError, Finding, Place
 from .footprint import BLOCK, Footprint
 from .launch import Launch
@@ -111,6 +112,14 @@ class Observed(Emulator):
     def refusal(self, finding: Finding) -> EmulatorError:
         """The error of a launch that Triton's compiler refuses, which is one of Triton's, too."""
         return Refused(finding)
+
+    def check_options(self, kernel: types.FunctionType, options: Mapping[str, Any]) -> None:
+        """Refuses options that Triton's compiler refuses of a kernel. Raises EmulatorError."""
+        try:
+            check_options(options, inspect.signature(kernel).parameters, kernel.__name__)
+        except EmulatorError as error:
+            self.record(error)
+            raise
 
     def record(self, error: EmulatorError) -> None:
         """Adds the finding of an error to `findings`."""

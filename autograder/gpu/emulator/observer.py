@@ -2,7 +2,7 @@
 
 import contextlib
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -97,6 +97,9 @@ class Machine(Protocol):
 
     def refusal(self, finding: Finding) -> EmulatorError:
         """The error of a launch that Triton's compiler refuses, which is one of Triton's, too."""
+
+    def check_options(self, kernel: types.FunctionType, options: Mapping[str, Any]) -> None:
+        """Refuses options that Triton's compiler refuses of a kernel. Raises EmulatorError."""
 
     def record(self, error: EmulatorError) -> None:
         """Adds the finding of an error to what was found."""

@@ -28,6 +28,20 @@ class FalseStaticAssertion(Refused, CompileTimeAssertionFailure):  # type: ignor
     """A launch with whose constants a `tl.static_assert` is false. An autotuner passes over such a configuration."""
 
 
+class RefusedWarps(EmulatorError, AssertionError):
+    """A number of warps that Triton's compiler refuses, as it does."""
+
+
+class RefusedClusters(EmulatorError, ValueError):
+    """The same of a number of blocks in a cluster."""
+
+
+class UnknownOption(EmulatorError, KeyError):
+    """The same of an option that it does not know."""
+
+    __str__ = Exception.__str__  # a KeyError's has the text in quotation marks
+
+
 def refuse(why: str) -> NoReturn:
     """Ends the launch at the kernel's line under way, which the compiler would refuse. Raises Refused."""
     place = current_place()

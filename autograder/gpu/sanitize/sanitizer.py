@@ -171,13 +171,15 @@ class Sanitizer(Observer):
         if self._judging and ended.launch.name not in self.origins and _ran(ended.error):
             self._put_to_compiler(ended.launch, raises=not ended.error)
 
-    def warmed_up(self, kernel: types.FunctionType, describe: Callable[[], Any]) -> None:
+    def warmed_up(self, kernel: types.FunctionType, options: dict[str, Any], describe: Callable[[], Any]) -> None:
         """Has the compiler look at a kernel that is compiled and not launched. Raises EmulatorError."""
-        if self._forms and (self._chosen is None or self._chosen(kernel, [])):
-            if finding := self._answer(self._forms.warmup_event(kernel, describe)):
-                error = self.emulator.refusal(finding)
-                self.emulator.record(error)
-                raise error
+        if self._chosen is not None and not self._chosen(kernel, []):
+            return
+        self.emulator.check_options(kernel, options)
+        if self._forms and (finding := self._answer(self._forms.warmup_event(kernel, describe))):
+            error = self.emulator.refusal(finding)
+            self.emulator.record(error)
+            raise error
 
     def _put_to_compiler(self, launch: Launch, raises: bool) -> None:
         """Has the compiler look at a launch of a new form. Raises EmulatorError where it refuses that form, then and in
