@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
 Followed = tuple[Any, np.uint64]  # the `Histories` of a call, and that of an element of its results
 STUB = "not implemented yet"
-TUPLE = ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`"
+REMEDIES = {  # of errors whose own text does not say it
+    "'tuple' object has no attribute": ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`",
+    "cannot be accessed from Triton (cpu tensor?)": ". A tensor made without a device is on the CPU, which a GPU does "
+    "not reach: make it with `device=x.device` or `torch.empty_like`",
+}
 
 
 class InProcess:
@@ -215,7 +219,7 @@ class InProcess:
             except (Exception, SystemExit) as error:
                 kind, name = type(error).__name__, contract.name
                 told = f"{kind}: {error}".rstrip(": ")
-                told += TUPLE if "'tuple' object has no attribute" in told else ""
+                told += next((remedy for text, remedy in REMEDIES.items() if text in told), "")
                 trouble = Trouble("raised", told, trace(error), kind)
                 if isinstance(error, Unattached):
                     result, trouble = error.result, replace(trouble, code=Trouble.UNATTACHED)
