@@ -79,6 +79,31 @@ def const_pointer(x: tl.const, out, n):
     tl.store(x, tl.load(out))  # refused
 
 
+def doubled(value):
+    return value * 2
+
+
+@triton.constexpr_function
+def known(value):
+    return value * 2
+
+
+@triton.jit
+def calls_python(x, out, n):
+    tl.store(out, doubled(tl.load(x)))  # refused
+
+
+@triton.jit
+def calls_python_nowhere(x, out, n, NEVER: tl.constexpr = False):
+    if NEVER:
+        tl.store(out, doubled(tl.load(x)))  # refused
+
+
+@triton.jit
+def calls_a_constant_function(x, out, n):
+    tl.store(out, tl.load(x) * known(3))
+
+
 @triton.jit
 def right(x, out, n):
     total = 0.0
@@ -133,6 +158,7 @@ def of_a_descriptor(given, out, CHANGES: tl.constexpr):
 
 WRONG = [begins_as_an_integer, grows_in_a_loop, one_name_of_two_types, a_name_of_one_branch, two_returns]
 WRONG += [global_variable, constant_of_an_argument, const_pointer, out_of_bounds_as_well]
+WRONG += [calls_python, calls_python_nowhere]
 
 
 def events_of(program, shim=False):

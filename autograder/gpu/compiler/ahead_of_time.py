@@ -169,6 +169,8 @@ def _counted(job: _Job) -> Json:
 
 def _of_the_compiler(job: _Job) -> str:
     """The status of a job, as `front_end` has it."""
+    if job.refused and job.refused.known:
+        return "fail"
     return str(job.result["status"]) if job.result and job.result["permitted"] else "not-run"
 
 

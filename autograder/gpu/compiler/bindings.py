@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 
 class Refused(Exception):
-    """Why a kernel is not compiled. status: "fail" where no GPU could run it, "not-run" where we cannot tell."""
+    """Why a kernel is not compiled. status: "fail" where no GPU could run it, "not-run" where we cannot tell. known:
+    Triton's compiler refuses it as well, without a look at what it means.
+    """
 
-    def __init__(self, status: str, message: str, line: int | None = None):
+    def __init__(self, status: str, message: str, line: int | None = None, known: bool = False):
         super().__init__(message)
-        self.status, self.message, self.line = status, message, line
+        self.status, self.message, self.line, self.known = status, message, line, known
 
 
 @dataclass(frozen=True)

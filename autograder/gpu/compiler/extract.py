@@ -199,7 +199,10 @@ class _Extractor:
             self.values[name] = self._evaluated(node, choices[0])
         else:
             what = "class" if isinstance(choices[0], ast.ClassDef) else "function without @triton.jit"
-            raise Refused("fail", f"{name} is a Python {what}: a GPU cannot call it", node.lineno)
+            # Triton looks for functions in all of a kernel, whether or not they are reached. A decorator may make
+            # something else of one.
+            known = isinstance(choices[0], ast.FunctionDef) and not choices[0].decorator_list and len(choices) == 1
+            raise Refused("fail", f"{name} is a Python {what}: a GPU cannot call it", node.lineno, known)
 
     def _imported(self, node: ast.Name, choices: list[Import], attribute: str | None) -> object:
         name, first = node.id, choices[0]
@@ -233,7 +236,7 @@ class _Extractor:
         try:
             found = _Extractor(source, self.launch, {}, self.helpers).run(function)
         except Refused as refused:
-            raise Refused(refused.status, refused.message, node.lineno) from None
+            raise Refused(refused.status, refused.message, node.lineno, refused.known) from None
         return {"function": function, "of": found.content()}
 
     def _evaluated(self, node: ast.Name, expression: ast.expr) -> object:
