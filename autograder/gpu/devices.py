@@ -64,4 +64,5 @@ DEVICES = {
     "h100": Properties("NVIDIA H100 80GB HBM3", (9, 0), 132, 80 << 30, 228 << 10, 50 << 20, 1980000, 2619000, 5120),
     "b200": Properties("NVIDIA B200", (10, 0), 148, 179 << 30, 228 << 10, 126 << 20, 1965000, 3996000, 8192),
 }
-DEFAULT = "a100"
+DEFAULT = "a100"  # of a program
+JUDGED = "h100"  # of a function that is judged: its kernels are compiled for sm_90

@@ -16,6 +16,7 @@ needs_sandbox = pytest.mark.skipif(probe().rung is None, reason=f"not run: {prob
 QUESTIONS = {
     "torch.cuda.is_available()": True,
     "torch.cuda.device_count()": 1,
+    "torch.cuda.get_device_capability()": (9, 0),
     "torch.cuda.is_initialized()": True,
     "torch.version.cuda is None": False,
     "torch.backends.cuda.is_built()": True,
@@ -142,3 +143,17 @@ def test_an_answer_that_dispatches_by_device_is_judged_on_its_kernel():
 
     report = check("silu_forward", lambda x: silu_forward(x) if x.is_cuda else x * x.sigmoid(), backend="triton")
     assert report.passed and report.environment["device"] == "cpu", report
+
+
+ON_HOPPER = LAUNCHES.format(made="torch.empty_like(x)").replace(
+    "    tl.store(", "    if not tl.target_info.cuda_capability_geq(9, 0):\n        n = 0\n    tl.store("
+)
+
+
+@needs_sandbox
+def test_a_kernel_run_alone_is_told_of_the_same_gpu(worker):
+    """The GPU that it is compiled for, sm_90, in the answer's process and where its kernels are run alone."""
+    with isolated(ON_HOPPER, worker, backend="triton") as runner:
+        examined = runner.examine(Call((X,)))
+        assert examined.first.trouble is None and examined.again.trouble is None
+        assert torch.equal(examined.first.outputs[0], X)

@@ -27,7 +27,7 @@ from ..borrowed import (
 from ..compiler import KernelLaunch
 from ..compiler.bindings import Refused
 from ..compiler.on_demand import Code, NotCompiled, code_of
-from ..devices import DEFAULT, DEVICES, Properties
+from ..devices import DEVICES, JUDGED, Properties
 from ..emulator.emulator import emulating
 from ..interpret import hidden
 from . import (
@@ -69,7 +69,7 @@ _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and wha
 @contextlib.contextmanager
 def shimmed(
     refuse: Callable[[str], NoReturn],
-    device: str = DEFAULT,
+    device: str = JUDGED,
     code: CodeOf = code_of,
     warmed_up: WarmedUp = lambda kernel, options, describe: None,
     hides_interpreter: bool = False,
