@@ -282,7 +282,7 @@ def test_a_kernel_that_loads_too_little_has_not_computed_its_result():
     """Right on every input: what it gives comes from somewhere else."""
 
     def row_sum(x):
-        sums = torch.empty(x.shape[0], dtype=x.dtype)
+        sums = torch.empty(x.shape[0], dtype=x.dtype, device=x.device)
         constants[(1,)](x, sums, x.shape[0], BLOCK=64)
         return sums
 
@@ -303,7 +303,7 @@ def half_tuned(x_ptr, y_ptr, n, RIGHT: tl.constexpr, BLOCK: tl.constexpr):
 
 def test_each_configuration_of_an_autotuned_kernel_has_to_be_right():
     def silu_forward(x):
-        x, y = x.contiguous(), torch.empty(x.shape, dtype=x.dtype)
+        x, y = x.contiguous(), torch.empty(x.shape, dtype=x.dtype, device=x.device)
         if x.numel():
             half_tuned[(triton.cdiv(x.numel(), 1024),)](x, y, x.numel(), BLOCK=1024)
         return y

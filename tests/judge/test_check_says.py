@@ -110,7 +110,7 @@ def nan_kernel(y_ptr, n, BLOCK: tl.constexpr):
 
 def test_where_nothing_is_right_nothing_is_said_of_other_machines():
     def nothing(x):
-        y = torch.empty(x.shape, dtype=x.dtype)
+        y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
         if y.numel():
             nan_kernel[(triton.cdiv(y.numel(), 1024),)](y, y.numel(), BLOCK=1024)
         return y

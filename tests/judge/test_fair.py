@@ -131,7 +131,8 @@ def layer_norm_kernel(x_ptr, w_ptr, b_ptr, y_ptr, mean_ptr, rstd_ptr, stride, N,
 def layer_norm_forward(x, weight, bias, eps=1e-5):
     x = x if x.stride(1) == 1 else x.contiguous()
     (M, N), stats = x.shape, {"dtype": torch.float32, "device": x.device}
-    y, mean, rstd = torch.empty((M, N), dtype=x.dtype), torch.empty(M, **stats), torch.empty(M, **stats)
+    y = torch.empty((M, N), dtype=x.dtype, device=x.device)
+    mean, rstd = torch.empty(M, **stats), torch.empty(M, **stats)
     if M:
         block = triton.next_power_of_2(N)
         layer_norm_kernel[(M,)](x, weight, bias, y, mean, rstd, x.stride(0), N, eps, BLOCK=block)

@@ -106,7 +106,8 @@ def squares(x, total, n, BLOCK: tl.constexpr):
 
 
 def global_norm(grads):
-    total, out = torch.zeros((), dtype=torch.float32), torch.empty((), dtype=torch.float32)
+    total = torch.zeros((), device="cuda" if torch.cuda.is_available() else "cpu")
+    out = torch.empty_like(total)
     for g in grads:
         g = g.contiguous()
         squares[(triton.cdiv(g.numel(), 128),)](g, total, g.numel(), BLOCK=128)
@@ -129,7 +130,8 @@ def squares(x, total, rows, columns, by_row, by_column, BLOCK: tl.constexpr):
 
 
 def global_norm(grads):
-    total, out = torch.zeros((), dtype=torch.float32), torch.empty((), dtype=torch.float32)
+    total = torch.zeros((), device="cuda" if torch.cuda.is_available() else "cpu")
+    out = torch.empty_like(total)
     for g in grads:
         if g.numel():
             g = g if g.dim() == 2 else g.unsqueeze(0)
@@ -375,7 +377,8 @@ def scale(x, norm, max_norm, n, BLOCK: tl.constexpr):
 
 
 def clip_by_global_norm(grads, max_norm):
-    total, out = torch.zeros((), dtype=torch.float32), torch.empty((), dtype=torch.float32)
+    total = torch.zeros((), device="cuda" if torch.cuda.is_available() else "cpu")
+    out = torch.empty_like(total)
     for g in grads:
         squares[(triton.cdiv(g.numel(), 128),)](g, total, g.numel(), BLOCK=128)
     root[(1,)](total, out)

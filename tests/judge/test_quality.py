@@ -57,7 +57,7 @@ def round_kernel(total_ptr, y_ptr):
 def row_sum(x):
     x = x.contiguous()
     M, N = x.shape
-    total, y = torch.zeros(M, dtype=torch.float32), torch.empty(M, dtype=x.dtype)
+    total, y = torch.zeros(M, dtype=torch.float32, device=x.device), torch.empty(M, dtype=x.dtype, device=x.device)
     if M:
         add_kernel[(M, max(triton.cdiv(N, 64), 1))](x, total, N, BLOCK=64)
         round_kernel[(M,)](total, y)

@@ -43,7 +43,7 @@ def unread_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr, rstd_ptr, M, N, 
 def launched(kernel, programs, x, weight, bias, eps):
     x = x.contiguous()
     M, N = x.shape
-    y, mean = torch.empty_like(x), torch.empty(M, dtype=torch.float32)
+    y, mean = torch.empty_like(x), torch.empty(M, dtype=torch.float32, device=x.device)
     rstd = torch.empty_like(mean)
     if x.numel():
         block = triton.next_power_of_2(N)

@@ -95,7 +95,7 @@ FLAT = ".contiguous()"
 SHARE_APART = (
     ("items_ptr, partial_ptr, N", "items_ptr, partial_ptr, share_ptr, N"),
     ("-tl.sum(terms) * share(items_ptr))", "-tl.sum(terms))\n    tl.store(share_ptr, share(items_ptr))"),
-    ("    partial = torch.empty(M", "    one = torch.empty((), dtype=torch.float32)\n    partial = torch.empty(M"),
+    ("    partial = torch.empty(M", "    one = torch.empty((), device=logp.device)\n    partial = torch.empty(M"),
     ("items_of(mask, count), partial, N", "items_of(mask, count), partial, one, N"),
     ("return partial.sum()", "return partial.sum() * one"),
 )

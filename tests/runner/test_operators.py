@@ -134,7 +134,7 @@ def partial_kernel(dy_ptr, x_ptr, w_ptr, rstd_ptr, dx_ptr, part_ptr, N, BLOCK: t
 
 def rms_norm_backward(dy, x, weight, rstd):
     M, N = x.shape
-    dx, part = torch.empty_like(x), torch.empty(M, N)
+    dx, part = torch.empty_like(x), torch.empty(M, N, device=x.device)
     partial_kernel[(M,)](dy, x, weight, rstd, dx, part, N, BLOCK=triton.next_power_of_2(N))
     return dx, RESULT
 """
@@ -205,7 +205,7 @@ def flag_kernel(labels_ptr, flag_ptr, M, V, ignore_index):
             tl.store(flag_ptr, row + 1)
 
 def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
-    flag = torch.zeros(1, dtype=torch.int64)
+    flag = torch.zeros(1, dtype=torch.int64, device=labels.device)
     flag_kernel[(1,)](labels, flag, len(labels), logits.shape[1], ignore_index)
     bad = {read}
     if bad:
