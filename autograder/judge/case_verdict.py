@@ -15,7 +15,7 @@ from .closeness import Comparison, Expected, Wrong, compare_all, evidence_of, ex
 from .determinism import unsteady
 from .fault import FILLED, Fault, of_lanes
 from .fingerprint import Evidence, wild_outputs
-from .form import Form, as_asked, as_given, between_elements, relisted
+from .form import Form, as_asked, as_given, between_elements, relisted, reshaped
 from .records.record import WildBug
 from .results.aim import Flaw
 from .results.case_result import CaseResult, Failure, Status
@@ -290,8 +290,8 @@ class _Called:
         return next(filter(None, (beside, mixed_up, left, *hints)), "")
 
     def _by_output(self, expected: Expected, compared: list[Comparison]) -> Fields:
-        """Which outputs are wrong, and how many are right. Several that are left as they came in, as by whoever works
-        on copies, are one.
+        """Which outputs are wrong, and how many are right. Beside one that is right, several that are left as they came
+        in, as by whoever works on copies, are one.
         """
         every, wrong, left = set(), set(), set()
         for given, one, output in zip(expected.names, compared, self.outcome.outputs, strict=True):
@@ -300,7 +300,7 @@ class _Called:
             if one.failure or one.complaint:
                 wrong.add(name)
                 left |= {name} if came is not None and as_given(came, output, one) else set()
-        told = wrong - left | {LEFT} if len(left) > 1 else wrong
+        told = wrong - left | {LEFT} if len(left) > 1 and every - wrong else wrong
         return {"wrong": tuple(sorted(told)), "right": len(every - wrong)}
 
     def right(self, expected: Expected, compared: list[Comparison], examined: Examined) -> Judged:
@@ -394,6 +394,8 @@ def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:
         return Fault(stray, "between-elements", next(name for name in outcome.mutated if name in written))
     if stray := relisted(outcome):
         return Fault(stray, "relisted", outcome.relisted[0])
+    if stray := reshaped(outcome):
+        return Fault(stray, "changed", outcome.reshaped[0])
     if outcome.mutated:
         return Fault(_changed(outcome.mutated[0]), "changed", outcome.mutated[0])
     if outcome.aliased:

@@ -92,6 +92,17 @@ def relisted(outcome: Outcome) -> str:
     return f"{took}: leave it as it was given."
 
 
+def reshaped(outcome: Outcome) -> str:
+    """A sentence on an argument with another shape or other memory than it came with; "" where there is none."""
+    if not outcome.reshaped:
+        return ""
+    name = outcome.reshaped[0]
+    return (
+        f"The answer left its input {name} with another shape or other memory, as `{name}.t_()` and "
+        f"`{name}.data = ...` do, and the caller has it so from now on: work on a view or a copy."
+    )
+
+
 def as_given(given: torch.Tensor, output: torch.Tensor, comparison: Comparison) -> str:
     """A sentence on the wrong elements of a parameter where they are what came in, bit for bit; "" where not."""
     wrong = comparison.wrong

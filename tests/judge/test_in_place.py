@@ -217,6 +217,28 @@ def test_a_stub_is_not_an_answer_that_writes_nothing(path, checked):
         assert checked(text, "torch").summary == "not implemented yet"
 
 
+UNTOUCHED = "def sgd_step(param, grad, m, lr=0.1, beta=0.9):\n    param = param * 2\n    m = param + grad\n"
+ONE_OF_TWO = changed(TORCH, "m.copy_(new)", "m = new")
+
+
+@PATHS
+def test_who_writes_nothing_has_computed_nothing(path, checked):
+    """And who writes one of two tensors has computed that one."""
+    assert checked(UNTOUCHED, "torch").score < 0.1
+    assert checked(ONE_OF_TWO, "torch").score == pytest.approx(0.4, abs=0.05)
+
+
+@PATHS
+@pytest.mark.parametrize("line", ["m.t_()", "grad.resize_(0)", "param.data = param.clone()", "grad.unsqueeze_(0)"])
+def test_an_argument_keeps_its_shape_and_its_memory(line, path, checked):
+    report = checked(f"{TORCH}    {line}\n", "torch")
+    name = line.partition(".")[0]
+    assert any(
+        said.startswith(f"The answer left its input {name} with another shape") for said in failing(report).values()
+    )
+    assert checked(f"{TORCH}    {name}.unsqueeze(0)\n", "torch").passed
+
+
 @PATHS
 def test_what_is_returned_is_compared_before_what_is_written(path, checked):
     """The largest element of the new m returned, and param and m written."""

@@ -42,6 +42,7 @@ class Given:
         self._after = self.copies | {name: self.copies[name].detach() for name in self._writes}
         self._copied = [name for name, a in self._tensors.items() if self.copies[name] is not a]
         self._held = self._lists()
+        self._places = {name: _place(one) for name, one in self.copies.items()}
 
     @property
     def of_lists(self) -> dict[int, str]:
@@ -66,6 +67,10 @@ class Given:
         """The lists that do not hold the tensors that were in them."""
         return tuple(name for name, held in self._lists().items() if held != self._held[name])
 
+    def reshaped(self) -> tuple[str, ...]:
+        """The tensors that have another shape or other memory than when they were handed over."""
+        return tuple(name for name, one in self.copies.items() if _place(one) != self._places[name])
+
     def _lists(self) -> dict[str, list[int]]:
         """The lists by name, each as the identities of its tensors."""
         named = zip(self._parameters, self.handed, strict=False)
@@ -74,6 +79,12 @@ class Given:
     def aliased(self, returned: Args) -> tuple[str, ...]:
         """The names of those whose memory something that was returned shares."""
         return tuple(n for n, m in self._after.items() if any(shares_memory(m, o) for o in returned))
+
+
+def _place(tensor: torch.Tensor) -> tuple[object, ...]:
+    """Where its elements lie."""
+    memory = tensor.untyped_storage().data_ptr() if tensor.numel() else 0
+    return tensor.shape, tensor.stride(), tensor.storage_offset(), tensor.dtype, memory
 
 
 def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:

@@ -77,6 +77,7 @@ class Outcome:
     trouble: Trouble | None = None
     mutated: tuple[str, ...] = ()  # arguments whose data changed, a tensor of a list as grads[2]
     relisted: tuple[str, ...] = ()  # lists that hold other tensors than before
+    reshaped: tuple[str, ...] = ()  # arguments that have another shape, or other memory, than they came with
     aliased: tuple[str, ...] = ()  # arguments whose memory an output shares
     launches: tuple[KernelLaunch | str, ...] = ()  # distinct ones; a sentence for one that cannot be described
     traffic: dict[str, dict[str, int]] = field(default_factory=dict)  # tensor -> {"loaded": bytes, "stored": bytes}

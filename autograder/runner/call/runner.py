@@ -145,6 +145,7 @@ class InProcess:
             outcome.findings = self._findings(returned, machine)
             outcome.outputs = Tree(returned).map(apart) + given.written()
             outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
+            outcome.reshaped = given.reshaped() if self.guarded else ()  # a module may lay out its parameters anew
             outcome.aliased = given.aliased(returned)
         return outcome
 

@@ -67,6 +67,7 @@ class Outcomes:
         outcome = Outcome(
             trouble=report.trouble,
             relisted=self._of_parameters(report.relisted),
+            reshaped=self._of_parameters(report.reshaped),
             aliased=self._of_parameters(report.aliased),
             launches=report.launches,
             traffic=report.traffic,

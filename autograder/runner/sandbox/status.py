@@ -48,6 +48,7 @@ class Status:
     trouble: Trouble | None = None
     outputs: tuple[Described, ...] | None = None
     relisted: tuple[str, ...] = ()
+    reshaped: tuple[str, ...] = ()
     aliased: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     hints: tuple[Finding, ...] = ()
@@ -68,6 +69,7 @@ def read(raw: bytes, source: str) -> Status:
             trouble=_trouble(report.get("trouble")),
             outputs=_outputs(report.get("outputs")),
             relisted=_parts(report.get("relisted", [])),
+            reshaped=_parts(report.get("reshaped", [])),
             aliased=_parts(report.get("aliased", [])),
             findings=_findings(report.get("findings", [])),
             hints=_findings(report.get("hints", [])),

@@ -331,6 +331,7 @@ def _report(outcome: Outcome) -> dict[str, Any]:
         "outputs": None,
         "aliased": list(outcome.aliased),
         "relisted": list(outcome.relisted),
+        "reshaped": list(outcome.reshaped),
         "findings": [_finding(finding) for finding in outcome.findings],
         "hints": [_finding(hint) for hint in outcome.hints],
         "looser": list(outcome.looser),
