@@ -523,6 +523,11 @@ def test_a_kernel_refuses_a_tensor_of_the_host(events):
     double[(1,)](x.pin_memory(), torch.ones(4, device="cuda"), 4, BLOCK=4)
 
 
+def test_what_is_on_the_gpu_cannot_be_pinned(events):
+    with pytest.raises(RuntimeError, match="cannot pin 'torch.cuda.HalfTensor' only dense CPU tensors can be pinned"):
+        torch.ones(3, device="cuda", dtype=torch.float16).pin_memory()
+
+
 CANNOT = [
     lambda: torch.cuda.make_graphed_callables(double, ()),
     lambda: torch.cuda.CUDAGraph().raw_cuda_graph(),

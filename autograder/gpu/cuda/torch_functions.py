@@ -152,6 +152,8 @@ def _told(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> A
 
 
 def _pinned(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    if on_gpu(tensor):
+        raise RuntimeError(f"cannot pin '{_type(torch.Tensor.type, tensor)}' only dense CPU tensors can be pinned")
     tensor.untyped_storage()._pinned = True  # type: ignore[attr-defined]
     return tensor
 
