@@ -138,6 +138,59 @@ def test_a_kernel_that_asks_for_its_device_takes_the_branch_of_a_gpu():
 
 
 @triton.jit
+def computes_in_float8(x_ptr, out_ptr, OPERATION: tl.constexpr):
+    i = tl.arange(0, 16)
+    x = tl.load(x_ptr + i)
+    y = x
+    if OPERATION == "adds":
+        y = x + x
+    if OPERATION == "negates":
+        y = -x
+    if OPERATION == "compares":
+        y = x < x
+    if OPERATION == "adds a number":
+        y = x + 1.0
+    if OPERATION == "takes the larger":
+        y = tl.maximum(x, x)
+    if OPERATION == "sums":
+        y = tl.sum(x, 0)
+    if OPERATION == "scans":
+        y = tl.cumsum(x, 0)
+    if OPERATION == "sorts":
+        y = tl.sort(x)
+    tl.store(out_ptr + i, y.to(tl.float32))
+
+
+@pytest.mark.parametrize(
+    "operation", ["adds", "negates", "compares", "adds a number", "takes the larger", "sums", "scans", "sorts"]
+)
+def test_what_no_gpu_computes_in_float8_is_refused(operation):
+    """The whole compiler refuses it, and its front end does not."""
+    x = torch.ones(16).to(torch.float8_e5m2)
+    with (
+        Emulator(),
+        pytest.raises(triton.CompilationError, match=r"fp8e5; convert them first, as in `x.to\(tl.float32"),
+    ):
+        computes_in_float8[(1,)](x, torch.empty(16), OPERATION=operation)
+
+
+@triton.jit
+def passes_on_float8(x_ptr, out_ptr):
+    i = tl.arange(0, 16)
+    x = tl.load(x_ptr + i)
+    chosen = tl.where(i < 8, x, tl.abs(x))
+    tl.store(out_ptr + i, chosen + x.to(tl.float32) + tl.max(x, 0))
+
+
+def test_what_a_gpu_does_with_float8_is_not_refused():
+    x = -torch.arange(16.0)
+    out = torch.empty(16)
+    with Emulator():
+        passes_on_float8[(1,)](x.to(torch.float8_e4m3fn), out)
+    assert out.tolist() == [*(2.0 * x[:8]).tolist(), *[0.0] * 8]
+
+
+@triton.jit
 def magnitude_of_float8(x_ptr, out_ptr, DTYPE: tl.constexpr, N: tl.constexpr):
     at = tl.arange(0, N)
     value = tl.abs(tl.load(x_ptr + at).to(DTYPE, bitcast=True))

@@ -175,6 +175,7 @@ class StrictBuilder(Atomics):
             return rounded(values, lhs.dtype)
         if op is np.bitwise_and and lhs.dtype.scalar.is_fp8():  # of bits: `tl.abs` of a float8 made in software
             return TensorHandle(lhs.data & rhs.data.view(np.uint8), lhs.dtype)
+        float8.refuse_arithmetic(lhs.dtype.scalar)
         a, b = wide(lhs), wide(rhs)
         if a.dtype == np.bool_ and b.dtype == np.bool_ and op in (np.add, np.subtract, np.multiply):
             return TensorHandle((op(a.astype(np.int8), b.astype(np.int8)) & 1).astype(np.bool_), tl.int1)

@@ -8,6 +8,8 @@ for deep learning", 2022, arXiv:2209.05433. Triton's own e4b15 (bias 15) has num
 import numpy as np
 import triton.language as tl
 
+from .refused import refuse
+
 # Bits of the significand, bias, the number at which it saturates; Triton makes e4b15 in software, and 1.75 of a NaN.
 FORMATS = {tl.float8e4nv: (3, 7, 0x7E), tl.float8e5: (2, 15, 0x7B), tl.float8e4b15: (3, 15, 0x7E)}
 
@@ -46,3 +48,12 @@ def from_floats(values: np.ndarray, dtype: tl.dtype, to_zero: bool = False) -> n
     nan = largest if dtype == tl.float8e4b15 else 0x7F
     codes = np.where(np.isnan(values), nan, codes) | np.where(np.signbit(values), 0x80, 0)
     return codes.astype(np.uint8)
+
+
+def refuse_arithmetic(dtype: tl.dtype) -> None:
+    """Refuses a float8, which Triton's front end takes and the rest of its compiler does not."""
+    if dtype.is_fp8():
+        refuse(
+            f"no GPU adds, multiplies or compares numbers of {dtype}; convert them first, as in `x.to(tl.float32)`. "
+            "`tl.dot` takes them as they are."
+        )
