@@ -121,6 +121,20 @@ def test_warps_that_no_gpu_runs_are_refused(warps, words):
 
 
 @triton.jit
+def given_kernel(out_ptr, given):
+    tl.store(out_ptr, 1)
+
+
+@pytest.mark.parametrize("given", ["mode", b"mode", 1j, tl.float32, torch.float32], ids=repr)
+def test_an_argument_that_the_launcher_refuses_is_refused(given):
+    with (
+        Emulator(),
+        pytest.raises(EmulatorError, match=f"`given` of `given_kernel` is of type {type(given).__name__}: "),
+    ):
+        given_kernel[(1,)](torch.zeros(1), given)
+
+
+@triton.jit
 def target_kernel(out_ptr):
     if tl.target_info.is_cuda():
         tl.store(out_ptr, 1)

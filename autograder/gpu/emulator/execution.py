@@ -34,6 +34,7 @@ from .refused import (
 
 _MOST_WARPS = 32
 _FEW = 16  # programs that are run to see whether one of them stores what another waits for
+_NO_ARGUMENT = np.ndarray | list | dict | set | str | bytes | complex | torch.dtype | tl.dtype
 _CLUSTERS = 90  # the first architecture that has them
 _OPTIONS = {field.name for options in (CUDAOptions, HIPOptions) for field in fields(options)}
 
@@ -93,7 +94,7 @@ def _at_launch(kernel: str, given: str, why: str) -> Finding:
 def check_arguments(arguments: dict[str, Any], constexprs: list[str], kernel: str) -> None:
     """Refuses an argument of a type that Triton's launcher refuses; the interpreter fails where it is used."""
     for name, value in arguments.items():
-        if name not in constexprs and isinstance(value, np.ndarray | list | dict | set | torch.dtype):
+        if name not in constexprs and isinstance(value, _NO_ARGUMENT):
             text = (
                 f"`{name}` of `{kernel}` is of type {type(value).__name__}: a kernel takes tensors, numbers, tuples of "
                 "them, and parameters declared `tl.constexpr`."
