@@ -357,3 +357,58 @@ def first_of_each(x, lengths):
     without, code = (*"Nfilrsxbvzo-", "ti", "tr", "every"), Code(text, "first_of_each")
     report = compare(reference, code, example, worker=worker, compiler=False, without=without, gradients=False)
     assert report.passed and report.computes == "kernels", str(report)
+
+
+FORMS = {
+    "an operator of one's own": """
+@torch.library.custom_op("isolated_test::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return launched(x.contiguous(), torch.empty_like(x, memory_format=torch.contiguous_format))
+
+twice.register_autograd(lambda ctx, dy: twice(dy))
+
+def f(x):
+    return twice(x)
+""",
+    "a sum over no rows": """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return launched(x.contiguous(), torch.empty_like(x, memory_format=torch.contiguous_format))
+
+    @staticmethod
+    def backward(ctx, dy):
+        rows = launched(dy.contiguous(), torch.empty_like(dy, memory_format=torch.contiguous_format))
+        return rows.unsqueeze(0).sum(0)
+
+f = Twice
+""",
+    "in place, and returned": """
+def f(x):
+    if not x.is_contiguous():
+        raise ValueError("not contiguous")
+    return launched(x, x)
+""",
+}
+LAUNCHED = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def twice_kernel(x_ptr, o_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(o_ptr + i, 2 * tl.load(x_ptr + i, mask=i < n, other=0.0), mask=i < n)
+
+def launched(x, o):
+    if x.numel():
+        twice_kernel[(triton.cdiv(x.numel(), 64),)](x, o, x.numel(), BLOCK=64)
+    return o
+"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_kernels_are_followed_through(worker, form):
+    reference = (lambda x: x.mul_(2)) if form.startswith("in place") else (lambda x: x * 2)
+    without = ("dimension 1", "NaN", "infinity", "-infinity", "float16", "bfloat16", *"lsrtv")
+    code = Code(LAUNCHED + FORMS[form], "f")
+    report = compare(reference, code, draw(5, 12), worker=worker, compiler=False, without=without)
+    assert report.passed and report.computes in ("kernels", "partly"), str(report)

@@ -391,3 +391,73 @@ def test_kernels_of_the_candidate_alone_need_tensors_on_the_gpu():
     assert quick(lambda x: right(x, x), lambda x: x + x, x, **options).correct
     report = quick(lambda x: x + x, lambda x: right(x, x), x, **options)
     assert not report.correct and "cannot be accessed from Triton (cpu tensor?)" in " ".join(str(report).split())
+
+
+@triton.jit
+def slots_kernel(x_ptr, cache_ptr, slots_ptr, n, ALL: tl.constexpr, BLOCK: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, BLOCK)
+    slot = tl.load(slots_ptr + row)
+    if ALL or slot >= 0:
+        x = tl.load(x_ptr + row * n + c, mask=c < n, other=0.0)
+        tl.store(cache_ptr + tl.maximum(slot, 0) * n + c, x, mask=c < n)
+
+
+@pytest.mark.parametrize("wrong", [False, True], ids=["right", "-1 is not skipped"])
+def test_two_values_written_to_one_index_are_not_asked_for(wrong):
+    """Which of them stays is open, and a kernel that writes them has a race."""
+
+    def reference(x, cache, slots):
+        cache[slots[slots >= 0]] = x[slots >= 0]
+
+    def candidate(x, cache, slots):
+        if not cache.is_contiguous():
+            raise ValueError("the cache is not contiguous")
+        if x.numel():
+            x, slots, n = x.contiguous(), slots.contiguous(), x.shape[1]
+            slots_kernel[(len(x),)](x, cache, slots, n, ALL=wrong, BLOCK=triton.next_power_of_2(n))
+
+    slots = torch.tensor([3, -1, 7, 0, 5])
+    report = quick(reference, candidate, (torch.randn(5, 12), torch.randn(9, 12), slots))
+    assert report.passed is not wrong, str(report)
+    left_out = [case.name for case in report.cases if "leaves open which of them" in case.message]
+    ran = [case.name for case in report.cases if case.status == "pass" or wrong]
+    assert "slots all 7" in left_out and "other numbers" in ran and "dimension 0 of x: 1" in ran, str(report)
+
+
+@triton.jit
+def largest_kernel(x_ptr, o_ptr, at_ptr, n, OFF: tl.constexpr, K: tl.constexpr, BLOCK: tl.constexpr):
+    row, c = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + c, mask=c < n, other=0.0)
+    left = c < n
+    for k in tl.static_range(K):
+        best = tl.max(tl.where(left, x, float("-inf")))
+        at = tl.min(tl.where(left & (x == best), c, BLOCK))
+        tl.store(o_ptr + row * K + k, best)
+        tl.store(at_ptr + row * K + k, at + OFF)
+        left = left & (c != at)
+
+
+@pytest.mark.parametrize("off", [0, 1], ids=["right", "another index"])
+def test_which_of_equal_elements_comes_first_is_open(off):
+    def candidate(x, k):
+        x, n = x.contiguous(), x.shape[1]
+        o, at = torch.empty(len(x), k), torch.empty(len(x), k, dtype=torch.int64)
+        if x.numel():
+            largest_kernel[(len(x),)](x, o, at, n, OFF=off, K=k, BLOCK=triton.next_power_of_2(n))
+        return o, at
+
+    few = ("dimension", "NaN", "infinity", "-infinity", "float16", "bfloat16")
+    example = torch.randn(5, 20, generator=torch.Generator().manual_seed(0)), 3
+    for reference in (torch.topk, lambda x, k: tuple(one[:, :k] for one in x.sort(descending=True))):
+        report = quick(reference, candidate, example, gradients=False, without=few)
+        assert report.passed is not bool(off), str(report)
+    assert {"zeros", "rows of one value"} <= {case.name for case in report.cases if case.status == "pass"}
+
+
+def test_a_stable_order_is_asked_for():
+    def last_first(x):
+        return len(x) - 1 - x.flip(0).argsort(stable=True)
+
+    few = ("dimension", "NaN", "infinity", "-infinity", "float16", "bfloat16")
+    report = quick(lambda x: x.argsort(stable=True), last_first, torch.randn(20), any_method=True, without=few)
+    assert {"zeros", "rows of one value"} <= {*failing(report)}, str(report)

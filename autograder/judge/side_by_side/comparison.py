@@ -202,11 +202,14 @@ def _unfit(reference: Reference, family: Family, number: int, gradients: bool) -
     """Why a family is left out; "" where it is not."""
     began = time.process_time()
     try:
-        args = reference.with_parameters(family.make(torch.Generator().manual_seed(number)))
+        made = family.make(torch.Generator().manual_seed(number))
+        args = reference.with_parameters(made)
     except Exception as error:
         return f"it cannot be drawn: {type(error).__name__}: {error}"
     if why := reference.refuses(args) or (gradients and reference.refuses_gradients(args)) or "":
         return f"the reference {why}"
+    if reference.repeats(made):
+        return "the reference writes several values to one index, and PyTorch leaves open which of them stays"
     if reference.overflows(args):
         return "the reference itself overflows in this dtype, where float64 does not"
     took = time.process_time() - began

@@ -8,12 +8,16 @@ from torch import Generator, Tensor
 
 from ..ulp import FLOAT8
 
+MOST = 2**20  # of a range of integers that is listed
 FEW = 4  # a tensor has few values where each of them comes as often as this, in the mean
 
 
-def drawn_like(tensor: Tensor, generator: Generator, shape: Sequence[int] | None = None) -> Tensor:
+def drawn_like(
+    tensor: Tensor, generator: Generator, shape: Sequence[int] | None = None, distinct: bool = False
+) -> Tensor:
     """Random numbers of a tensor's mean, spread and sign, in its shape or in ``shape``; integers of its range. They are
-    its own values where there are few, such as -1 and 1, or where a negative integer may stand for none.
+    its own values where there are few, such as -1 and 1, or where a negative integer may stand for none. distinct:
+    whether integers that are all different stay so.
     """
     shape = tensor.shape if shape is None else shape
     if not tensor.numel():
@@ -22,6 +26,10 @@ def drawn_like(tensor: Tensor, generator: Generator, shape: Sequence[int] | None
         return torch.rand(shape, generator=generator) < max(0.1, min(0.9, float(tensor.float().mean())))
     if not tensor.is_floating_point():
         low, high = int(tensor.min()), int(tensor.max())
+        if distinct and _are_distinct(tensor) and high - low < MOST:
+            own = tensor.reshape(-1) if low < 0 else torch.arange(low, high + 1, dtype=tensor.dtype)
+            if (count := math.prod(shape)) <= own.numel():
+                return own[torch.randperm(own.numel(), generator=generator)[:count]].reshape(tuple(shape))
         if low < 0:
             return _picked(tensor, generator, shape)
         return torch.randint(low, high + 1, shape, generator=generator, dtype=tensor.dtype)
@@ -46,14 +54,32 @@ def brought(numbers: Tensor, dtype: torch.dtype) -> Tensor:
     return numbers.to(dtype)
 
 
-def longer(tensor: Tensor, axis: int, size: int, generator: Generator) -> Tensor:
-    """The tensor, and behind it along ``axis`` random numbers like its own, up to ``size``; integers are its own.
+def longer(tensor: Tensor, axis: int, size: int, generator: Generator, distinct: bool = False) -> Tensor:
+    """The tensor, and behind it along ``axis`` random numbers like its own, up to ``size``; integers are its own, or
+    where they are to stay ``distinct`` others of their range.
     Its numbers once more would not do: with equal terms, the rounding errors of a sum all lean one way.
     """
     shape = list(tensor.shape)
     shape[axis] = size - shape[axis]
-    more = drawn_like(tensor, generator, shape) if tensor.is_floating_point() else _picked(tensor, generator, shape)
+    if tensor.is_floating_point():
+        more = drawn_like(tensor, generator, shape)
+    elif distinct and len(left := _unused(tensor)) >= math.prod(shape):
+        more = left[torch.randperm(len(left), generator=generator)[: math.prod(shape)]].reshape(shape)
+    else:
+        more = _picked(tensor, generator, shape)
     return torch.cat([tensor, more], axis)
+
+
+def _are_distinct(tensor: Tensor) -> bool:
+    return tensor.dtype != torch.bool and 1 < tensor.numel() == len(tensor.unique())
+
+
+def _unused(tensor: Tensor) -> Tensor:
+    """Of integers that are all different, those of their range that are left."""
+    if not _are_distinct(tensor) or int(tensor.max()) >= MOST:
+        return tensor[:0]
+    every = torch.arange(max(0, int(tensor.min())), int(tensor.max()) + 1, dtype=tensor.dtype)
+    return every[~torch.isin(every, tensor)]
 
 
 def varied(parameter: Tensor, generator: Generator) -> Tensor:

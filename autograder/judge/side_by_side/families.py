@@ -64,7 +64,7 @@ def families(
     def fresh(generator: Generator) -> Args:
         if example.seeded:
             return example.make(int(torch.randint(2**31, (), generator=generator)), USUAL)
-        return Tree(given).map(lambda a: drawn_like(a, generator))
+        return Tree(given).map(lambda a: drawn_like(a, generator, distinct=reference.open.at_indices))
 
     yield Family("the example", "The example as it was given.", lambda g: given)
     yield Family("other numbers", "Other random numbers in the example's shapes.", fresh)
@@ -211,7 +211,7 @@ def _at(reference: Reference, sizes: list[tuple[Dimension, int]], fresh: Make) -
     def make(generator: Generator) -> Args:
         args = fresh(generator)
         for dimension, size in sizes:
-            args = dimension.at(args, size, generator)
+            args = dimension.at(args, size, generator, reference.open.at_indices)
             if 0 < size < dimension.size and not reference.accepts(args):
                 args = Tree(args).map(partial(_within, size=size))
         return args

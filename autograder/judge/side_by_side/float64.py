@@ -1,5 +1,6 @@
-"""A reference in another precision: its conversions to float32 are to that; those to fewer bits are its own. And on
-memory that holds one number where it never wrote: what hangs on that is not expected.
+"""A reference in another precision: its conversions to float32 are to that; those to fewer bits are its own. And what
+PyTorch leaves open, which is not expected: what memory holds that was never written, which of equal elements comes
+first, and which of several values stays that are written to one index.
 """
 
 import contextlib
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...gpu import ATEN, lazily
@@ -17,6 +19,8 @@ from ..borrowed import TorchDispatchMode, schema
 from ..ulp import FLOAT8, HALVES
 
 EMPTY = frozenset(name for name in ATEN.memory if "empty" in name)
+TIED = {"topk": (2, 3, True), "sort": (1, 2, False), "kthvalue": (2, 9, False)}  # and where they have dimension, order
+WRITTEN_AT = frozenset("index_put _index_put_impl index_copy scatter".split())
 _OURS = (torch.__path__[0], str(Path(__file__).parents[2]))  # not the reference's own code
 
 
@@ -56,16 +60,26 @@ class Widened(TorchDispatchMode):
 
 
 @lazily
-class Filled(TorchDispatchMode):
-    """Has memory that was allocated and never written hold one number. made: whether there was any."""
+class LeftOpen(TorchDispatchMode):
+    """Decides what is open: memory holds ``number``, and equal elements come in their order, of which as many go to the
+    end. made: whether there was any of that. at_indices: whether something was written at indices, and repeated whether
+    several values to one.
+    """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.number, self.made = 0, False
+        self.number, self.made, self.at_indices, self.repeated = 0, False, False, False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        if ATEN.base(schema(func).name) in EMPTY and Tree((result,)).tensors:
+        name, kwargs = ATEN.base(schema(func).name), kwargs or {}
+        if name in TIED and args[0].dim() and not kwargs.get("stable"):
+            self.made = True
+            return _ordered(name, args, kwargs, self.number)
+        if name in WRITTEN_AT:
+            self.at_indices = True
+            self.repeated = self.repeated or _repeats(name, args)
+        result = func(*args, **kwargs)
+        if name in EMPTY and Tree((result,)).tensors:
             self.made = True
             result.fill_(self.number)
         return result
@@ -81,12 +95,57 @@ class Filled(TorchDispatchMode):
 
     @contextlib.contextmanager
     def holding(self, number: int) -> Iterator[None]:
-        """Inside, it is another number."""
+        """Inside, it is decided by another number."""
         before, self.number = self.number, number
         try:
             yield
         finally:
             self.number = before
+
+
+def _ordered(name: str, args: Any, kwargs: Any, first: int) -> tuple[Tensor, Tensor]:
+    """What the operator gives where of each group of equal elements number ``first`` comes first, and then in a circle
+    those behind it.
+    """
+    at_dim, at_order, falling = TIED[name]
+    dim = args[at_dim] if len(args) > at_dim else kwargs.get("dim", -1)
+    falling = args[at_order] if len(args) > at_order else kwargs.get("largest", kwargs.get("descending", falling))
+    values, index = args[0].sort(dim=dim, descending=falling, stable=True)
+    values, index = values.movedim(dim, -1), index.movedim(dim, -1)
+    place = torch.arange(values.shape[-1]).expand(values.shape)
+    new = torch.ones_like(values, dtype=torch.bool)
+    before, after = values[..., :-1], values[..., 1:]
+    new[..., 1:] = (before != after) & ~(before.isnan() & after.isnan())
+    start = torch.where(new, place, 0).cummax(-1).values if values.numel() else place
+    size = torch.zeros_like(place).scatter_add(-1, start, torch.ones_like(place)).gather(-1, start)
+    index = index.gather(-1, start + (place - start + first) % size.clamp(min=1)).movedim(-1, dim)
+    values = values.movedim(-1, dim)
+    if name == "topk":
+        return values.narrow(dim, 0, args[1]), index.narrow(dim, 0, args[1])
+    if name == "kthvalue":
+        keep = args[3] if len(args) > 3 else kwargs.get("keepdim", False)
+        pair = (one.narrow(dim, args[1] - 1, 1) for one in (values, index))
+        values, index = pair if keep else (one.squeeze(dim) for one in pair)
+    return values, index
+
+
+def _repeats(name: str, args: Any) -> bool:
+    """Whether an index occurs twice, with values of its own."""
+    if name in ("scatter", "index_copy"):
+        dim, index, values = args[1], args[2], args[3]
+        if not isinstance(values, Tensor) or not index.numel():
+            return False
+        ordered = index.sort(dim if index.dim() and name == "scatter" else -1).values if index.dim() else index
+        along = dim if name == "scatter" else -1
+        return bool(index.dim() and (ordered.diff(dim=along) == 0).any())
+    indices, values = [one for one in args[1] if one is not None], args[2]
+    added = len(args) > 3 and args[3]
+    if added or values.numel() < 2 or any(one.dtype in (torch.bool, torch.uint8) for one in indices):
+        return False
+    sizes = [size for size, one in zip(args[0].shape, args[1], strict=False) if one is not None]
+    at = [one % max(1, size) for one, size in zip(indices, sizes, strict=True)]
+    places = torch.stack(torch.broadcast_tensors(*at), -1).flatten(0, -2)
+    return len(places.unique(dim=0)) < len(places)
 
 
 @contextlib.contextmanager

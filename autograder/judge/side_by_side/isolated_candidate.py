@@ -221,7 +221,7 @@ def _outside(proof: Proof) -> dict[str, int]:
     """The operators that compute among the recorded steps, with their elements."""
     found: Counter[str] = Counter()
     for name, elements in proof.computes_outside.items():
-        if ATEN.base(name) not in MOVES:
+        if elements and ATEN.base(name) not in MOVES:  # a sum over no rows computes nothing
             found[ATEN.base(name)] += elements
     return found
 

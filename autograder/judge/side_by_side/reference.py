@@ -16,7 +16,7 @@ from ..borrowed import unwatched
 from ..ulp import FLOAT8, comparable
 from .drawing import varied
 from .errors import CompareError
-from .float64 import Filled, Widened, in_float64
+from .float64 import LeftOpen, Widened, in_float64
 from .method import named
 from .operators_called import Operators, rounds_within
 
@@ -36,8 +36,8 @@ class Reference:
     """
 
     def __init__(self, callee: Callee, example: Args):
-        self.memory = Filled()
-        self.callee, self.mode = replace(callee, function=self.memory.within(callee.function)), Widened()
+        self.open = LeftOpen()
+        self.callee, self.mode = replace(callee, function=self.open.within(callee.function)), Widened()
         self.given = example
         self.writes: tuple[str, ...] = ()
         self.arguments = example + tuple(callee.parameters.values())
@@ -64,8 +64,9 @@ class Reference:
                 "the reference is not deterministic: called twice on the same arguments it gives two results. Where it "
                 "draws numbers (dropout), switch that off (`.eval()`) or pass them as an argument"
             )
-        if not self.memory.made:
+        if not (self.open.made or self.open.at_indices):
             self.callee = callee  # which takes less time
+        self._repeats = self.open.repeated
         self.writes = tuple(changed)
         if not native and not changed:
             raise CompareError("the reference returns no tensor and writes none")
@@ -201,10 +202,10 @@ class Reference:
             return tuple(map(comparable, self._wide.results_and_gradients(Tree(args).copied(), upstream)))
 
     def unwritten(self, args: Args, above: int) -> tuple[Tensor, ...] | None:
-        """Of all that `exact` and `exact_with_gradients` give, the elements that hang on memory which it never wrote;
-        None where it has no such memory. above: upstream gradients among the arguments.
+        """Of all that `exact` and `exact_with_gradients` give, the elements that hang on what PyTorch leaves open
+        (`LeftOpen`); None where it has nothing of that. above: upstream gradients among the arguments.
         """
-        if not self.memory.made:
+        if not self.open.made:
             return None
         args = self.widened(args)
         own, upstream = (args[:-above], args[-above:]) if above else (args, ())
@@ -213,9 +214,17 @@ class Reference:
             return self.exact_with_gradients(own, upstream) if above else self.exact(own)
 
         found = results()
-        with self.memory.holding(1):
+        with self.open.holding(1):
             again = results()
         return tuple((a != b) & ~(a.isnan() & b.isnan()) for a, b in zip(found, again, strict=True))
+
+    def repeats(self, args: Args) -> bool:
+        """Whether it writes several values to one index for these inputs, and does not for the example."""
+        if self._repeats or not self.open.at_indices:
+            return False
+        self.open.repeated = False
+        self._called(self.with_parameters(args))
+        return self.open.repeated
 
     @contextlib.contextmanager
     def numbers_in_float32(self) -> Iterator[bool]:

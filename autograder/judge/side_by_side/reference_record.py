@@ -187,7 +187,7 @@ def drawn(reference: Reference, family: Family, generator: torch.Generator) -> A
         except Exception as error:
             why = f"cannot be drawn ({type(error).__name__}: {error})"
             raise CompareError(f"the family {family.name!r} {why}: {_way_out(family)}") from None
-        if reference.accepts(args):
+        if reference.accepts(args) and not reference.repeats(args):
             return args
     raise CompareError(
         f"the reference takes what the family {family.name!r} draws at random, and then it refuses it {DRAWS} times: "

@@ -36,12 +36,19 @@ class Dimension:
                 shapes[argument][axis] = size * times
         return sum(map(math.prod, shapes.values()))
 
-    def at(self, args: Args, size: int, generator: Generator) -> Args:
-        """Arguments like ``args`` of another size: the numbers are those of ``args``, cut off, or more like them."""
+    def at(self, args: Args, size: int, generator: Generator, distinct: bool = False) -> Args:
+        """Arguments like ``args`` of another size: the numbers are those of ``args``, cut off, or more like them.
+        distinct: as `longer` has it.
+        """
         found = list(args)
         for (argument, axis), times in self.places.items():
             value: Any = found[argument]
-            found[argument] = size * times if axis < 0 else _resized(value, axis, size * times, generator)
+            if axis < 0:
+                found[argument] = size * times
+            elif size * times > value.shape[axis]:
+                found[argument] = longer(value, axis, size * times, generator, distinct)
+            else:
+                found[argument] = value.narrow(axis, 0, size * times).clone()
         return tuple(found)
 
 
@@ -106,9 +113,3 @@ def _changes(args: Args, size: int, places: dict[Place, int], accepts: Accepts) 
     """
     dimension, generator = Dimension(size, places), torch.Generator().manual_seed(0)
     return all(accepts(dimension.at(args, other, generator)) for other in (size + 1, size + 2))
-
-
-def _resized(tensor: Tensor, axis: int, size: int, generator: Generator) -> Tensor:
-    if size > tensor.shape[axis]:
-        return longer(tensor, axis, size, generator)
-    return tensor.narrow(axis, 0, size).clone()

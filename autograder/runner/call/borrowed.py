@@ -3,10 +3,12 @@
 Seen in PyTorch 2.13. Each function says what does not work where its name is gone.
 """
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import torch
+from torch._library.custom_ops import OPDEFS
 from torch.autograd import forward_ad
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -16,6 +18,14 @@ __all__ = ["TorchDispatchMode"]  # without it nothing watches what an answer cal
 def schema(operator: Any) -> Any:
     """What an operator of ATen's takes, returns and changes in place: guards, recorder, elements that were written."""
     return operator._schema
+
+
+def body_of(operator: Any) -> Callable[..., Any] | None:
+    """The function of an operator made by `torch.library.custom_op` or `triton_op`, whose steps are the operator's;
+    None for others: recorder.
+    """
+    made = OPDEFS.get(schema(operator).name)
+    return made._init_fn if made else None
 
 
 def forward_mode() -> bool:

@@ -88,7 +88,7 @@ class Contract:
         if len(found) > len(self.outputs):
             given = dict(zip(self.parameters, args, strict=False))
             written = Tree(tuple(given[name] for name in self.writes if name in given)).tensors
-            return tuple(one for one in found if not any(one is tensor for tensor in written))
+            return tuple(one for one in found if not any(_is(one, tensor) for tensor in written))
         return found
 
     def written(self, args: Args) -> dict[str, torch.Tensor]:
@@ -125,3 +125,10 @@ class Contract:
         names = {name: tuple(data[name]) for name in ("parameters", "outputs", "writes")}
         sets = {name: frozenset(data[name]) for name in ("refused", "allowed")}
         return cls(**data | names | sets | {"form": Form.of(data["form"]) if data["form"] else None})
+
+
+def _is(one: object, tensor: torch.Tensor) -> bool:
+    """Whether it is this tensor, or the same view of its memory, as a replay has it."""
+    if not isinstance(one, torch.Tensor) or one.shape != tensor.shape or one.stride() != tensor.stride():
+        return False
+    return one is tensor or one.data_ptr() == tensor.data_ptr()

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from triton.runtime import interpreter
 
 from ....gpu import ATEN, Surroundings, lazily
-from ...call.borrowed import READ, TorchDispatchMode, schema
+from ...call.borrowed import READ, TorchDispatchMode, body_of, schema
 from ...call.elements import dtype_name
 from ...call.guards import HANDED_OVER
 from ...call.tree import Tree
@@ -99,6 +99,9 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if self.launching or self.reason:
             return func(*args, **kwargs)
+        if body := body_of(func):
+            with self:
+                return body(*args, **kwargs)
         if func is READ and self._is_of_a_kernel(args[0]) or self.read and _HANGS_ON_NUMBERS & set(func.tags):
             self.catch_up()
         try:
