@@ -10,6 +10,7 @@ anew, without a name those that are missing; `language_tests_page` makes README.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,11 @@ WAYS = {
 MOST, SECONDS = 4, 5  # parametrizations of a test function that run, seconds of processor time of each
 PROCESSES = 12  # at most for a file
 _TEXT = 300  # characters of a failure that are kept
+_OF_ONE_RUN = {
+    r"(?<![\w.~/])/(?:[^\s/'\"]+/)+": "",  # the folders of an absolute path
+    r"\b0x[0-9a-f]{6,}": "0x...",
+    r"\bkernels_\w+\.py": "kernels.py",  # the compiler's file
+}
 
 
 def run(checkout: Path, file: str, way: str, out: Path) -> dict:
@@ -59,7 +65,7 @@ def run(checkout: Path, file: str, way: str, out: Path) -> dict:
     row = summary(events) | {"seconds": round(time.monotonic() - before), "date": str(date.today())}
     if "collected" not in row:
         said = [line for line in done.stdout.splitlines() if line.startswith("E  ")] or [done.stderr.strip()[-200:]]
-        row["unable"] = said[-1].removeprefix("E").strip()
+        row["unable"] = portable(said[-1].removeprefix("E"))
     return row
 
 
@@ -77,8 +83,15 @@ def summary(events: list[dict]) -> dict:
     counts = Counter(outcome for outcome, _ in outcomes.values())
     row["passed"] = counts["passed"]
     row["skipped"] = sorted(name for name, (how, _) in outcomes.items() if how == "skipped")
-    row["failed"] = {name: " ".join(why.split())[:_TEXT] for name, (how, why) in outcomes.items() if how == "failed"}
+    row["failed"] = {name: portable(why)[:_TEXT] for name, (how, why) in outcomes.items() if how == "failed"}
     return row
+
+
+def portable(text: str) -> str:
+    """A message in one line, without what is of this machine or of one run: folders, addresses, temporary names."""
+    for pattern, instead in _OF_ONE_RUN.items():
+        text = re.sub(pattern, instead, text)
+    return " ".join(text.split())
 
 
 def main(arguments: list[str]) -> int:
