@@ -34,6 +34,11 @@ def warps_kernel(x, y, n, BLOCK: tl.constexpr, num_warps: tl.constexpr):
     tl.store(y + i, tl.load(x + i, mask=i < n, other=0.0) * num_warps, mask=i < n)
 
 
+def threads_kernel(x, y, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i, mask=i < n, other=0.0) * tl.extra.cuda.num_threads(), mask=i < n)
+
+
 def end_kernel(x, y, END: tl.constexpr, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(y + i, tl.load(x + i, mask=i < END, other=0.0), mask=i < END)
@@ -78,10 +83,11 @@ def test_configurations_that_differ_for_the_compiler_alone_run_once():
     assert str(told).startswith("10 configurations of `copy_kernel` not run: one that was run differs in options of")
 
 
-def test_a_kernel_that_is_given_the_option_runs_with_each():
-    _, events, y = tuned(warps_kernel, [config(64, num_warps=w) for w in (1, 2, 8)])
+@pytest.mark.parametrize("kernel, factor", [(warps_kernel, 1), (threads_kernel, 32)])
+def test_a_kernel_that_is_given_the_option_runs_with_each(kernel, factor):
+    _, events, y = tuned(kernel, [config(64, num_warps=w) for w in (1, 2, 8)])
     assert launches(events) == 4
-    assert y.equal(torch.arange(50.0) - 9)
+    assert y.equal(factor * (torch.arange(50.0) - 9))
     assert not any("skipped" in event for event in events)
 
 

@@ -72,7 +72,11 @@ def drawn(tuner: Any, *args: Any, config: Any, **named: Any) -> list[float]:
 
 
 def _meaning(tuner: Any, config: Any) -> Hashable:
-    """What a configuration decides of the values: of the compiler's options, those that the kernel is given, too."""
+    """What a configuration decides of the values: of the compiler's options those that the kernel is given or, as by
+    ``num_threads()``, asks for, too.
+    """
+    asked = {*tuner.arg_names, *tuner.base_fn.__code__.co_names}
+    asked |= {"num_warps"} if "num_threads" in asked else set()
     options = config.all_kwargs().items()
-    values = tuple((name, repr(value)) for name, value in options if name not in _OF_THE_COMPILER - {*tuner.arg_names})
+    values = tuple((name, repr(value)) for name, value in options if name not in _OF_THE_COMPILER - asked)
     return values, id(config.pre_hook)
