@@ -384,13 +384,12 @@ def test_what_is_tried_is_shown_while_one_waits(monkeypatch):
     assert "making what fails smaller" in seen
 
 
-def test_kernels_of_the_candidate_alone_need_tensors_on_the_gpu():
-    """`added` makes its result on the CPU; a reference is called on tensors of the CPU, in float64."""
+def test_what_was_written_where_there_is_no_gpu_need_not_name_one():
+    """`right` makes its result on the CPU: on a simulated GPU, too, its arguments were put there for it."""
     without = "dimension odd tiny subnormal large very far other rows one NaN infinity -infinity every float16 bfloat16"
     x, options = torch.ones(2, 3), {"simulated": True, "gradients": False, "without": without.split()}
     assert quick(lambda x: right(x, x), lambda x: x + x, x, **options).correct
-    report = quick(lambda x: x + x, lambda x: right(x, x), x, **options)
-    assert not report.correct and "cannot be accessed from Triton (cpu tensor?)" in " ".join(str(report).split())
+    assert quick(lambda x: x + x, lambda x: right(x, x), x, **options).passed
 
 
 @triton.jit

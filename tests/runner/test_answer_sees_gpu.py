@@ -77,21 +77,20 @@ def silu_forward(x):
     kernel[(1,)](x, y, x.numel(), BLOCK=16)
     return y
 """
-MADE = {
-    "torch.empty_like(x)": "",
-    "torch.empty(x.shape, device=x.device)": "",
-    "torch.empty(x.shape, pin_memory=True)": "",
-    "torch.empty(x.shape)": "Pointer argument (at 1) cannot be accessed from Triton (cpu tensor?)",
-    "x.cpu()": "Pointer argument (at 1) cannot be accessed from Triton (cpu tensor?)",
-}
+MADE = (
+    "torch.empty_like(x)",
+    "torch.empty(x.shape, device=x.device)",
+    "torch.empty(x.shape, pin_memory=True)",
+    "torch.empty(x.shape)",
+    'torch.empty(x.shape, device="cpu")',
+)
 
 
 @needs_sandbox
 @pytest.mark.parametrize("made", MADE)
-def test_a_kernel_is_given_what_a_gpu_can_access(made, worker):
+def test_what_was_written_where_there_is_no_gpu_need_not_name_one(made, worker):
     with isolated(LAUNCHES.format(made=made), worker, backend="triton") as runner:
-        trouble = runner.examine(Call((X,))).first.trouble
-    assert MADE[made] in (trouble.message if trouble else "") and bool(trouble) == bool(MADE[made])
+        assert runner.examine(Call((X,))).first.trouble is None
 
 
 def in_process(text: str, backend: str) -> str:
@@ -110,16 +109,8 @@ def test_in_a_notebook_an_answer_finds_what_it_finds_in_a_class(monkeypatch):
 
 
 @pytest.mark.parametrize("made", MADE)
-def test_in_a_notebook_a_kernel_is_given_what_a_gpu_can_access(made):
-    trouble = in_process(LAUNCHES.format(made=made), "triton")
-    assert MADE[made] in trouble and bool(trouble) == bool(MADE[made]) == ("device=x.device" in trouble)
-
-
-def test_the_device_that_a_notebook_has_chosen_is_the_gpu():
-    chosen = 'DEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n\ndef silu_forward'
-    text = LAUNCHES.replace("def silu_forward", chosen)
-    for made in ("torch.empty(x.shape, device=DEVICE)", "torch.zeros(16, device=torch.device(DEVICE))[:x.numel()]"):
-        assert not in_process(text.format(made=made), "triton")
+def test_in_a_notebook_it_need_not_name_one_either(made):
+    assert not in_process(LAUNCHES.format(made=made), "triton")
 
 
 def test_a_notebook_is_as_it_was_after_a_check():

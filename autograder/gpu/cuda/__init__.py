@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from ...words import lazy_face
 
 if TYPE_CHECKING:
+    from .placement import assert_reachable
     from .shim import shimmed
 
-__all__ = ["shimmed"]
+__all__ = ["assert_reachable", "shimmed"]
 
 __getattr__ = lazy_face(__name__, __file__)

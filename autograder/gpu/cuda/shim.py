@@ -28,7 +28,6 @@ from ..compiler import KernelLaunch
 from ..compiler.bindings import Refused
 from ..compiler.on_demand import Code, NotCompiled, code_of
 from ..devices import DEVICES, JUDGED, Properties
-from ..emulator.emulator import emulating
 from ..interpret import hidden
 from . import (
     allocations,
@@ -44,7 +43,7 @@ from . import (
 )
 from .compiled import Compiler
 from .driver import Compiled, Driver, once
-from .placement import Placement, assert_reachable, is_cuda, on_gpu, place, restore, tag, tensors, tracing
+from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors, tracing
 from .torch_functions import DeviceCalls
 
 
@@ -79,10 +78,10 @@ def shimmed(
     device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it. warmed_up:
     called with a kernel that a program compiles without a launch, its options, and what describes it; may raise.
     hides_interpreter: whether the program cannot ask if kernels are interpreted.
-    throughout: whether all calls of the block are a program's; else those are that `Simulated.calls` surrounds, in
-    which ``device="cpu"`` is the GPU as well, and the others go to PyTorch as fast as ever.
+    throughout: whether all calls of the block are a program's; else those are that `Simulated.calls` surrounds, and the
+    others go to PyTorch as fast as ever.
     """
-    calls, gpu = DeviceCalls(cpu_is_gpu=not throughout), DEVICES[device]
+    calls, gpu = DeviceCalls(), DEVICES[device]
     gpu = replace(gpu, total_memory=min(gpu.total_memory, memory_size.total()))  # suites leave out what does not fit
     allocations.reset_peak()
     allocations.reset_accumulated()
@@ -257,8 +256,6 @@ def _triton(
         if warmup:
             warmed_up(kernel.fn, options, handle.described)
         else:
-            if emulating():  # elsewhere no launch is judged: a reference in Triton is called on the CPU
-                assert_reachable([*args, *options.values()])
             if graphs.capturing() and callable(grid):  # a replay has the grid of its capture
                 grid = grid(handle.given)
             launch = functools.partial(run, kernel, *args, grid=grid, warmup=False, **options)

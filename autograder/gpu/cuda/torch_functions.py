@@ -19,13 +19,12 @@ _Function = Callable[..., Any]
 class DeviceCalls(TorchFunctionMode):
     """Carries out on the CPU what is asked of a GPU, and remembers which tensors are on the simulated one.
 
-    default: whether tensors are made on the GPU where a call names no device. cpu_is_gpu: whether they are where it
-    names the CPU, which a notebook chose before there was a GPU: `DEVICE`.
+    default: whether tensors are made on the GPU where a call names no device.
     """
 
-    def __init__(self, cpu_is_gpu: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.default, self.cpu_is_gpu = False, cpu_is_gpu
+        self.default = False
         self._makers: set[_Function] = device_constructors()
 
     def __torch_function__(
@@ -42,7 +41,7 @@ class DeviceCalls(TorchFunctionMode):
         if func in self._makers and kwargs.pop("pin_memory", False):
             return _pinned(func, func(*args, **kwargs))
         wanted = _wanted(kwargs)
-        if func in self._makers and (self.default if wanted is None else self.cpu_is_gpu):
+        if wanted is None and func in self._makers and self.default:
             wanted = True
         if wanted is None:
             return func(*args, **kwargs)

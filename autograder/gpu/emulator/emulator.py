@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 _active: "Emulator | None" = None
 
 
-def emulating() -> bool:
-    """Whether launches run in an emulator now."""
-    return _active is not None
-
-
 class Emulator:
     """Runs the Triton kernels launched in its block as a GPU would run them, and says where they are wrong.
 

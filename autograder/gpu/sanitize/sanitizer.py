@@ -99,6 +99,8 @@ class Sanitizer(Observer):
     the launch again with other values (`masked_loads`).
     """
 
+    # Raises ValueError where a GPU cannot access an argument; None: it can access all. Called with those of a launch.
+    assert_reachable: Callable[[list[Any]], None] | None = None
     # Raises RuntimeError where a GPU may not be waited for; None: it may always. Called with what waits.
     waits: Callable[[str], None] | None = None
     streams: Streams | None = None  # None: all launches are on one
@@ -139,13 +141,17 @@ class Sanitizer(Observer):
         self.emulator.forget_findings()
 
     def launch_asked(self, call: Call) -> Call:
-        """The launch with PyTorch's tensors for arguments. Raises EmulatorError."""
+        """The launch with PyTorch's tensors for arguments. Raises EmulatorError; ValueError, as Triton does, for a
+        tensor that a GPU cannot access.
+        """
         self._seen.clear()
         self._function = fn = call.executor.fn
         if call.options.get("launch_cooperative_grid"):
             self.refuse(f"`{fn.__name__}` is a cooperative launch, whose programs wait for each other.")
         args = tuple(self._taken(position, value) for position, value in enumerate(call.args))
         options = {name: self._taken(name, value) for name, value in call.options.items()}
+        if self.assert_reachable:
+            self.assert_reachable([*args, *options.values()])
         return Call(call.executor, args, options)
 
     def judges(self, call: Call) -> bool:

@@ -10,7 +10,7 @@ import torch
 
 from ..compiler import KernelLaunch
 from ..compiler.on_demand import Code, code_of
-from ..cuda import graphs, shimmed, streams
+from ..cuda import assert_reachable, graphs, shimmed, streams
 from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError, Observed
 from .changed import Changed
@@ -67,7 +67,7 @@ def watched(
         if shim and not torch.cuda.is_available():
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of, sanitizer.warmed_up))
             sanitizer.waits, sanitizer.origins = graphs.forbid, simulated.origins
-            sanitizer.streams = streams
+            sanitizer.streams, sanitizer.assert_reachable = streams, assert_reachable
             watch = Watch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
         elif torch.cuda.is_available():
             stack.enter_context(patch.object(torch, "compile", _uncompiled(sanitizer.refuse)))

@@ -85,9 +85,8 @@ def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Can
         callee.results(_given(reference.arguments, gpu))
     launches = bool(machine.launches)
     method = method_of(reference.operators, mine.elements, launches)
-    has_gradients = reference.differentiable  # asked outside the emulator, where launches have to suit a GPU
     with Emulator():
-        has_gradients = has_gradients and callee.attached(_given(reference.arguments, gpu))
+        has_gradients = reference.differentiable and callee.attached(_given(reference.arguments, gpu))
     return Candidate(callee, reference, launches, has_gradients, method, gpu)
 
 

@@ -33,11 +33,7 @@ if TYPE_CHECKING:
 
 Followed = tuple[Any, np.uint64]  # the `Histories` of a call, and that of an element of its results
 STUB = "not implemented yet"
-REMEDIES = {  # of errors whose own text does not say it
-    "'tuple' object has no attribute": ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`",
-    "cannot be accessed from Triton (cpu tensor?)": ". A tensor made without a device is on the CPU, which a GPU does "
-    "not reach: make it with `device=x.device` or `torch.empty_like`",
-}
+TUPLE = ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`"
 
 
 class InProcess:
@@ -220,7 +216,7 @@ class InProcess:
             except (Exception, SystemExit) as error:
                 kind, name = type(error).__name__, contract.name
                 told = f"{kind}: {error}".rstrip(": ")
-                told += next((remedy for text, remedy in REMEDIES.items() if text in told), "")
+                told += TUPLE if "'tuple' object has no attribute" in told else ""
                 trouble = Trouble("raised", told, trace(error), kind)
                 if isinstance(error, Unattached):
                     result, trouble = error.result, replace(trouble, code=Trouble.UNATTACHED)
