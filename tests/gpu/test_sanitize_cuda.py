@@ -1,5 +1,6 @@
 """A program that asks for CUDA on a machine without it: what it is told, and what it is refused."""
 
+import inspect
 import subprocess
 import sys
 import types
@@ -627,6 +628,8 @@ def test_a_program_may_ask_a_kernel_for_its_code(events):
     launched = asked_kernel[(1,)](x, torch.empty_like(x), N=16)
     assert launched.name == "asked_kernel"
     assert "ld.global" in launched.asm["ptx"]
+    line = inspect.getsourcelines(asked_kernel.fn)[1] + 1
+    assert f'loc("{__file__}":{line}:' in launched.asm["ttir"]
     assert isinstance(launched.asm["cubin"], bytes)
     assert "tt.load" in asked_kernel.warmup(torch.float32, torch.float32, N=16, grid=(1,)).asm["ttir"]
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from typing import Any
 
 from .ahead_of_time import job_of
 from .kernel_launch import KernelLaunch
@@ -25,12 +26,12 @@ class NotCompiled(RuntimeError):
     """Why there is no code; one sentence."""
 
 
-def code_of(launch: KernelLaunch, architecture: int) -> Code:
-    """The code of each stage (``ttir``, ``ttgir``, ``llir``, ``ptx``, ``cubin``) for an NVIDIA GPU. Raises
-    NotCompiled.
+def code_of(launch: KernelLaunch, architecture: int, places: Mapping[str, tuple[str, int]] | None = None) -> Code:
+    """The code of each stage (``ttir``, ``ttgir``, ``llir``, ``ptx``, ``cubin``) for an NVIDIA GPU. places: the file
+    and line of functions, which the code names. Raises NotCompiled.
     """
     (target,) = Target.named(f"sm_{architecture}")
-    job = json.dumps(job_of(launch, target))
+    job = json.dumps(job_of(launch, target) | {"places": {**(places or {})}})
     command, environment = [sys.executable, "-m", __name__], {**os.environ, "TRITON_INTERPRET": "0"}
     try:
         done = subprocess.run(command, input=job, env=environment, capture_output=True, text=True, timeout=_SECONDS)
@@ -47,10 +48,20 @@ def main() -> None:
     """Compiles the job on the standard input."""
     asked = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
-        built = build(asked["job"], Module(asked["module"], folder))
+        module = Module(asked["module"], folder)
+        for name, (file, line) in asked["places"].items():
+            _put(module.names.get(name), file, line)
+        built = build(asked["job"], module)
         # Each as it is made: a stage changes the module that the one before has made.
         made = {stage: _plain(code) for stage, code, _ in stages_of(asked["job"], *built)}
     print(json.dumps(made))
+
+
+def _put(kernel: Any, file: str, line: int) -> None:
+    """Has a function stand at its own place, not where its text was written to be compiled."""
+    if hasattr(kernel, "starting_line_number"):
+        kernel.fn.__code__ = kernel.fn.__code__.replace(co_filename=file)
+        kernel.starting_line_number = line
 
 
 def _plain(code: object) -> tuple[str | None, str]:

@@ -39,6 +39,16 @@ class Surroundings:
                 found.append("\n" * (one.__code__.co_firstlineno - 1) + textwrap.dedent(inspect.getsource(one)))
         return found
 
+    def places(self) -> dict[str, tuple[str, int]]:
+        """The file of each of these functions that has source, and the line of its ``def``."""
+        found = {}
+        for one in self._functions():
+            with contextlib.suppress(OSError):
+                lines, first = inspect.getsourcelines(one)
+                before = next((number for number, line in enumerate(lines) if line.strip().startswith("def ")), 0)
+                found[one.__name__] = one.__code__.co_filename, first + before
+        return found
+
     def _functions(self) -> list[FunctionType]:
         """The function and the kernels that it and these name, of its own module."""
         queue, seen = [self._function], dict[FunctionType, None]()

@@ -12,6 +12,7 @@ from triton.backends.compiler import GPUTarget
 
 from ..compiler import KernelLaunch, launch_of
 from ..compiler.launches import source_of
+from ..compiler.surroundings import Surroundings
 from ..devices import Properties
 from .placement import GPU
 from .streams import current
@@ -119,7 +120,7 @@ class Compiled:
     @functools.cached_property
     def asm(self) -> Any:
         """The code of each stage."""
-        return self._code(self.described())
+        return self._code(self.described(), Surroundings(self._kernel.fn).places())
 
     def described(self) -> KernelLaunch:
         """The launch as the compiler takes it. Raises OSError, TypeError and ValueError where it has no description."""

@@ -60,7 +60,8 @@ class Simulated:
     calls: Callable[[], contextlib.AbstractContextManager[None]]
 
 
-CodeOf = Callable[[KernelLaunch, int], Code]
+Places = dict[str, tuple[str, int]]
+CodeOf = Callable[[KernelLaunch, int, Places], Code]
 WarmedUp = Callable[[types.FunctionType, dict[str, Any], Callable[[], KernelLaunch]], None]
 _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
 
@@ -245,9 +246,9 @@ def _triton(
 ) -> list[_Replacement]:
     run = InterpretedFunction.run
 
-    def asm(launch: KernelLaunch) -> Code:
+    def asm(launch: KernelLaunch, places: Places) -> Code:
         try:
-            return code(launch, gpu.architecture)
+            return code(launch, gpu.architecture, places)
         except (NotCompiled, Refused) as error:
             refuse(f"{error}.")
 

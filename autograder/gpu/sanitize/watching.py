@@ -39,9 +39,9 @@ class Watch:
         return self.gpu.title if self.gpu else ""
 
 
-def _code_of(launch: KernelLaunch, architecture: int) -> Code:
+def _code_of(launch: KernelLaunch, architecture: int, places: dict[str, tuple[str, int]]) -> Code:
     with unreported():
-        return code_of(launch, architecture)
+        return code_of(launch, architecture, places)
 
 
 @contextlib.contextmanager
