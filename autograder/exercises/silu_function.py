@@ -11,12 +11,12 @@ from .silu import silu, silu_floor, silu_slope, slope_floor
 
 def with_gradient(x: Tensor) -> tuple[Tensor, Tensor]:
     """(silu, its gradient for `Exercise.upstream_of`)."""
-    return silu(x), Exercise.upstream_of(x) * silu_slope(x.detach())
+    return silu(x), Exercise.upstream_of(x, x.shape) * silu_slope(x.detach())
 
 
 def floor(x: Tensor) -> Floors:
     """Those of silu_forward and of silu_backward."""
-    return *silu_floor(x), *slope_floor(torch.full_like(x, Exercise.upstream_of(x)), x)
+    return *silu_floor(x), *slope_floor(Exercise.upstream_of(x, x.shape).to(x.dtype), x)
 
 
 def numbers(*sizes: int) -> Values:
@@ -50,7 +50,7 @@ silu_function = Exercise(
     cases=(
         case(
             "ordinary values",
-            "Begin here: 300 numbers. What arrives from above is one number, another in each case. " + ABOVE,
+            "Begin here: 300 numbers. What arrives from above is a number for each of them. " + ABOVE,
             x=numbers(300),
         ),
         case(AGAIN, KEEP_NOTHING, x=numbers(300)),

@@ -17,7 +17,7 @@ def mean_of_tokens(
     keep = labels != ignore_index
     items = int(keep.sum() if num_items is None else num_items)
     share = keep.to(loss.dtype) / items if items else torch.zeros_like(loss)
-    return (loss.where(keep, 0.0) * share).sum(), Exercise.upstream_of(loss) * share
+    return (loss.where(keep, 0.0) * share).sum(), Exercise.upstream_of(loss, ()) * share
 
 
 def torch_mean(
@@ -27,7 +27,7 @@ def torch_mean(
     loss = loss.detach().clone().requires_grad_()
     kept = loss.where(labels != ignore_index, 0.0).sum()
     mean = kept / ((labels != ignore_index).sum() if num_items is None else num_items)
-    return mean.detach(), torch.autograd.grad(mean, loss, torch.tensor(Exercise.upstream_of(loss)))[0]
+    return mean.detach(), torch.autograd.grad(mean, loss, Exercise.upstream_of(loss, ()))[0]
 
 
 def sum_floor(loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None) -> Floors:

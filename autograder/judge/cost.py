@@ -161,7 +161,7 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     shared = "" if ratio >= 1 else " where programs share nothing"
     message = f"It moves {ratio:.2f} times the bytes that {record.name} needs{shared}."
     inputs = largest.result.inputs
-    needed = min(least - _bytes(largest.outcome.outputs), _bytes(largest.args))
+    needed = min(least - _bytes(largest.outcome.outputs), _needed(largest.args))
     if loaded < LEAST_SHARE * needed:
         message = f"It loads {loaded:,} bytes, and its inputs are {needed:,}: the result cannot follow from them."
         return traffic, [
@@ -274,6 +274,17 @@ def _compiled(status: Status, reason: str, hint: str, kind: Quality, aim: Aim = 
 def _bytes(tensors: Args) -> int:
     """The bytes of contiguous tensors: each element counts once, however many programs use it."""
     return sum(t.numel() * t.element_size() for t in Tree(tensors).tensors)
+
+
+def _needed(args: Args) -> int:
+    """The bytes that a result may depend on: where an argument is a mask, those that it makes True of each other one of
+    its shape.
+    """
+    tensors = Tree(args).tensors
+    kept = {t.shape: int(t.sum()) for t in tensors if t.dtype == torch.bool}
+    return sum(
+        (t.numel() if t.dtype == torch.bool else kept.get(t.shape, t.numel())) * t.element_size() for t in tensors
+    )
 
 
 def _contiguous(args: Args) -> bool:

@@ -127,7 +127,7 @@ def test_result_that_is_attached_to_nothing_is_told_so():
             record.contract.with_gradient(lambda loss, labels, constant=constant: constant)(torch.ones(2), labels)
     loss = torch.tensor([5.0, 2.0])
     mean, gradient = record.contract.with_gradient(torch_answers.token_mean)(loss, labels)
-    assert (mean.item(), gradient.tolist(), mean.requires_grad) == (2.0, [0.0, upstream_of(loss)], False)
+    assert (mean.item(), gradient.tolist(), mean.requires_grad) == (2.0, [0.0, upstream_of(loss, ()).item()], False)
 
 
 def test_an_answer_that_raises_like_a_wild_bug_is_told_whose_it_is():

@@ -14,7 +14,7 @@ def upstream(record: Exercise, y: torch.Tensor, named: dict[str, torch.Tensor]) 
     """The gradient of y: drawn, or what the record states its own outputs for."""
     if record.forward:
         return gradient(torch.Generator().manual_seed(0), y.shape).double()
-    return torch.full_like(y, upstream_of(named[record.gradient_of]) if record.gradient_of else 1.0)
+    return upstream_of(named[record.gradient_of], y.shape).to(y.dtype) if record.gradient_of else torch.ones_like(y)
 
 
 GRADIENTS = [

@@ -77,6 +77,32 @@ def test_a_result_does_not_follow_from_less_than_half_of_the_inputs():
     assert "the result cannot follow from them" in case.message
 
 
+@triton.jit
+def kept_kernel(x_ptr, m_ptr, y_ptr, sx, cx, sm, cm, N, BLOCK: tl.constexpr):
+    r, c = tl.program_id(0).to(tl.int64), tl.arange(0, BLOCK)
+    keep = tl.load(m_ptr + r * sm + c * cm, mask=c < N, other=0) != 0
+    x = tl.load(x_ptr + r * sx + c * cx, mask=keep, other=-float("inf")).to(tl.float32)
+    top = tl.max(x)
+    e = tl.where(keep, tl.exp(x - tl.where(top == -float("inf"), 0.0, top)), 0.0)
+    s = tl.sum(e)
+    y = tl.where(s > 0, e / tl.where(s > 0, s, 1.0), 0.0)
+    y = tl.where((tl.sum((x != x).to(tl.int32)) > 0) & keep, float("nan"), y)
+    tl.store(y_ptr + r * N + c, y.to(y_ptr.dtype.element_ty), mask=c < N)
+
+
+def kept(x, mask):
+    y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
+    if y.numel():
+        block = triton.next_power_of_2(x.shape[1])
+        kept_kernel[(len(x),)](x, mask, y, *x.stride(), *mask.stride(), x.shape[1], BLOCK=block)
+    return y
+
+
+def test_what_a_mask_makes_false_need_not_be_loaded():
+    report = check("masked_softmax_forward", kept, backend="triton", compiler=False)
+    assert report.passed, str(report)
+
+
 COPIES = """
 import torch
 import triton

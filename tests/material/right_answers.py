@@ -398,7 +398,7 @@ def sum_of_those_kept(a, loss, labels, ignore_index=-100, num_items=None):
     keep = labels != ignore_index
     items = float(keep.sum() if num_items is None else num_items)
     mean = a.sum(loss.where(keep, 0.0)).squeeze() / items if items else torch.zeros(())
-    return mean, Exercise.upstream_of(loss) * keep.float() / items if items else torch.zeros_like(loss)
+    return mean, Exercise.upstream_of(loss, ()) * keep.float() / items if items else torch.zeros_like(loss)
 
 
 # A divergence and an entropy.

@@ -1,20 +1,23 @@
 """Answers whose gradient PyTorch takes: whether the result is attached to the graph, and what flows back."""
 
+import math
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 _UPSTREAM = (-0.75, 0.625, -0.5, 0.875, -0.875, 0.375, -0.625, 0.75)  # not 1, so that nobody can leave it out
 
 
-def upstream_of(given: torch.Tensor) -> float:
-    """What arrives from above where the gradient of ``given`` is asked for: one number, which follows from all of its
-    values, whatever their dtype, so that no answer has it by heart.
+def upstream_of(given: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+    """What arrives from above at a result of this shape where the gradient of ``given`` is asked for: a number for each
+    element. They follow from all values of ``given``, whatever their dtype, so that no answer has them by heart.
     """
     values = given.detach().double().nan_to_num().contiguous()
-    return _UPSTREAM[zlib.crc32(values.numpy().tobytes()) % len(_UPSTREAM)]
+    drawn = np.random.default_rng(zlib.crc32(values.numpy().tobytes())).choice(_UPSTREAM, math.prod(shape))
+    return torch.from_numpy(drawn).float().reshape(tuple(shape))
 
 
 class Unattached(Exception):
@@ -32,7 +35,7 @@ def followed(function: Callable[..., Any], place: int, what: str, of: str) -> Ca
     """
 
     def both(*args: Any) -> Any:
-        leaf, above = args[place].detach().requires_grad_(), upstream_of(args[place])
+        leaf = args[place].detach().requires_grad_()
         result = function(*args[:place], leaf, *args[place + 1 :])
         if isinstance(result, torch.autograd.Function):
             name = type(result).__name__
@@ -41,7 +44,7 @@ def followed(function: Callable[..., Any], place: int, what: str, of: str) -> Ca
             return result
         gradient = None
         if result.requires_grad:
-            upstream = torch.full_like(result.detach(), above)
+            upstream = upstream_of(args[place], result.shape).to(result.dtype)
             other = (1 - leaf.detach()).requires_grad_()
             later = function(*args[:place], other, *args[place + 1 :])
             torch.autograd.grad(later, other, upstream, allow_unused=True)

@@ -21,6 +21,12 @@ MUTANTS = {
         ("saves the result", "ctx.save_for_backward(x)", "ctx.save_for_backward(silu_forward(x))", ORDINARY),
         ("leaves out what arrives", "silu_backward(dy, x)", "silu_backward(torch.ones_like(dy), x)", ORDINARY),
         (
+            "takes one number for all",
+            "silu_backward(dy, x)",
+            "silu_backward(dy.flatten()[:1].expand_as(x), x)",
+            ORDINARY,
+        ),
+        (
             "keeps x in the class",
             f"ctx.save_for_backward(x){BETWEEN}(x,) = ctx.saved_tensors",
             f"SiLU.last = x{BETWEEN}x = SiLU.last",
