@@ -460,3 +460,37 @@ def test_a_stable_order_is_asked_for():
     few = ("dimension", "NaN", "infinity", "-infinity", "float16", "bfloat16")
     report = quick(lambda x: x.argsort(stable=True), last_first, torch.randn(20), any_method=True, without=few)
     assert {"zeros", "rows of one value"} <= {*failing(report)}, str(report)
+
+
+@triton.jit
+def parts_kernel(x_ptr, cu_ptr, o_ptr, columns, LAST: tl.constexpr, BLOCK: tl.constexpr):
+    part, column = tl.program_id(0), tl.program_id(1)
+    first, end = tl.load(cu_ptr + part), tl.load(cu_ptr + part + 1) - LAST
+    row = first + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * columns + column, mask=row < end, other=float("-inf"))
+    e = tl.exp(x - tl.max(x))
+    tl.store(o_ptr + row * columns + column, e / tl.sum(e), mask=row < end)
+
+
+@pytest.mark.parametrize("last", [0, 1], ids=["right", "the last row of a part"])
+def test_offsets_fit_the_size_that_they_divide(last):
+    """Rows that belong to no part, or offsets past the end, are nobody's input."""
+
+    def reference(x, cu_seqlens, max_seqlen):
+        parts = zip(cu_seqlens[:-1].tolist(), cu_seqlens[1:].tolist(), strict=True)
+        return torch.cat([x[:0], *(x[first:end].softmax(0) for first, end in parts)])
+
+    def candidate(x, cu_seqlens, max_seqlen):
+        x, cu_seqlens = x.contiguous(), cu_seqlens.contiguous()
+        o, block = torch.zeros(x.shape, dtype=x.dtype), triton.next_power_of_2(max(1, max_seqlen))
+        if x.numel() and len(cu_seqlens) > 1:
+            grid = (len(cu_seqlens) - 1, x.shape[1])
+            parts_kernel[grid](x, cu_seqlens, o, x.shape[1], LAST=last, BLOCK=block)
+        return o
+
+    example = torch.randn(30, 4), torch.tensor([0, 5, 5, 20, 30], dtype=torch.int32), 15
+    few = ("dimension 1", "NaN", "infinity", "-infinity", "float16", "bfloat16", *"ltrvfsz")
+    report = quick(reference, candidate, example, gradients=False, without=few)
+    assert report.passed is not bool(last), str(report)
+    names = {case.name for case in report.cases if case.status != "not-run"}
+    assert {"dimension 0 of x: 7", "cu_seqlens, all in the first part", "dimension 0 of cu_seqlens: 7"} <= names

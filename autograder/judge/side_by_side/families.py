@@ -64,7 +64,8 @@ def families(
     def fresh(generator: Generator) -> Args:
         if example.seeded:
             return example.make(int(torch.randint(2**31, (), generator=generator)), USUAL)
-        return Tree(given).map(lambda a: drawn_like(a, generator, distinct=reference.open.at_indices))
+        drawn = Tree(given).map(lambda a: drawn_like(a, generator, distinct=reference.open.at_indices))
+        return reference.parted(drawn)
 
     yield Family("the example", "The example as it was given.", lambda g: given)
     yield Family("other numbers", "Other random numbers in the example's shapes.", fresh)
@@ -179,7 +180,8 @@ def _resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> 
     """Each dimension alone."""
     for dimension in dimensions:
         name = dimension.named(reference.names)
-        for size in other_sizes(dimension, reference.given):
+        least = 2 if any((one.argument, 0) in dimension.places for one in reference.offsets) else 0  # of one part
+        for size in (size for size in other_sizes(dimension, reference.given) if size >= least):
             what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
             made = _at(reference, [(dimension, size)], fresh)
             yield Family(f"{name}: {size:,}", what, made, "sizes" if size else "empty")
@@ -214,7 +216,7 @@ def _at(reference: Reference, sizes: list[tuple[Dimension, int]], fresh: Make) -
             args = dimension.at(args, size, generator, reference.open.at_indices)
             if 0 < size < dimension.size and not reference.accepts(args):
                 args = Tree(args).map(partial(_within, size=size))
-        return args
+        return reference.parted(args)
 
     return make
 
@@ -266,6 +268,11 @@ def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
         if not isinstance(tensor, Tensor) or tensor.is_floating_point() or not tensor.numel():
             continue
         name = reference.names[number]
+        if number in [one.argument for one in reference.offsets]:
+            for word in ("first", "last"):
+                made = _all_in_one(reference, fresh, number, word == "first")
+                yield Family(f"{name}, all in the {word} part", f"The {word} part has all, the others nothing.", made)
+            continue
         if tensor.dtype == torch.bool:
             ends, special = [0, 1], []
         else:
@@ -284,6 +291,15 @@ def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
             made = _filled(fresh, number, value, 0.3)
             yield Family(f"{name} {value} in places", f"Some elements of {name} are {value}.", made)
         yield from _certain(reference, number, fresh)
+
+
+def _all_in_one(reference: Reference, fresh: Make, number: int, first: bool) -> Make:
+    def make(generator: Generator) -> Args:
+        args = list(fresh(generator))
+        args[number] = torch.full_like(args[number], int(args[number].max()) if first else 0)
+        return reference.parted(tuple(args))
+
+    return make
 
 
 def _certain(reference: Reference, number: int, fresh: Make) -> Iterator[Family]:

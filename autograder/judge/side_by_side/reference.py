@@ -19,6 +19,7 @@ from .errors import CompareError
 from .float64 import LeftOpen, Widened, in_float64
 from .method import named
 from .operators_called import Operators, rounds_within
+from .sizes import offsets_of
 
 UPSTREAM_ZEROS = 0.25  # of the elements of an upstream gradient
 DRAWS = (
@@ -38,7 +39,7 @@ class Reference:
     def __init__(self, callee: Callee, example: Args):
         self.open = LeftOpen()
         self.callee, self.mode = replace(callee, function=self.open.within(callee.function)), Widened()
-        self.given = example
+        self.given, self.offsets = example, offsets_of(example)
         self.writes: tuple[str, ...] = ()
         self.arguments = example + tuple(callee.parameters.values())
         self.names = argument_names(callee, example)
@@ -188,7 +189,13 @@ class Reference:
 
     def accepts(self, args: Args) -> bool:
         """Whether it takes these inputs, as they are and in float64."""
-        return not self.refuses(self.with_parameters(args))
+        return not self.refuses(self.with_parameters(self.parted(args)))
+
+    def parted(self, args: Args) -> Args:
+        """The arguments, whose offsets fit the sizes that they have now."""
+        for one in self.offsets:
+            args = one.of(args)
+        return args
 
     def exact(self, args: Args) -> Args:
         """All results for arguments in float64, then what was written."""

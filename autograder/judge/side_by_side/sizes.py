@@ -52,6 +52,48 @@ class Dimension:
         return tuple(found)
 
 
+@dataclass(frozen=True)
+class Offsets:
+    """An argument that says where the parts of a dimension begin, and at last its size, as ``cu_seqlens`` does; and the
+    numbers among the arguments that are the size of the largest part.
+    """
+
+    argument: int
+    place: Place
+    numbers: tuple[int, ...]
+
+    def of(self, args: Args) -> Args:
+        """The arguments with offsets that are sorted, begin with 0 and end with the size that there is now."""
+        (tensor, axis), given = self.place, args[self.argument]
+        if not given.numel():
+            return args
+        found, size = list(args), args[tensor].shape[axis]
+        offsets = given.clamp(0, size).sort().values
+        offsets[0], offsets[-1] = 0, size
+        found[self.argument] = given if offsets.equal(given) else offsets
+        for number in self.numbers:
+            found[number] = int(offsets.diff().max()) if len(offsets) > 1 else 0
+        return tuple(found)
+
+
+def offsets_of(args: Args) -> list[Offsets]:
+    """Those of the arguments that are offsets: integers in order, from 0 to the size of another one's dimension."""
+    found = []
+    for number, given in enumerate(args):
+        if not isinstance(given, Tensor) or given.dtype not in (torch.int32, torch.int64) or given.dim() != 1:
+            continue
+        if len(given) < 2 or given[0] or not given[-1] or bool((given.diff() < 0).any()):
+            continue
+        tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor) and i != number]
+        place = next(((i, axis) for i, a in tensors for axis, s in enumerate(a.shape) if s == given[-1]), None)
+        if place:
+            largest = int(given.diff().max())
+            found.append(
+                Offsets(number, place, tuple(i for i, a in enumerate(args) if type(a) is int and a == largest))
+            )
+    return found
+
+
 def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
     """The dimensions that change freely. accepts: whether the reference takes such arguments."""
     groups: dict[int, list[Place]] = defaultdict(list)

@@ -73,7 +73,7 @@ class Smallest:
         assert reference is not None
         own, upstream = self.args[: len(self.args) - above], self.args[len(self.args) - above :]
         try:
-            changed = change(own)
+            changed = reference.parted(change(own))
             if all(
                 a is b or (isinstance(a, Tensor) and Tree((a,)).same_bits((b,)))
                 for a, b in zip(own, changed, strict=True)
