@@ -260,6 +260,13 @@ def test_what_only_the_interpreter_runs_fails_at_the_learners_line(interpreted_o
     assert "append" in reason
 
 
+def test_what_the_compiler_would_run_as_python_is_not_run():
+    half = "@triton.constexpr_function\ndef half(n):\n    return n // 2\n"
+    row = row_of(compile_report([described(HEADER + half + BODY.format("y = x * half(4)"))], SM_90))
+    assert (row["status"], row["line_text"]) == ("not-run", "y = x * half(4)")
+    assert "half is a @triton.constexpr_function" in row["message"]
+
+
 def test_a_source_too_deep_to_read_is_not_run():
     deep = "DEEP = " + " + ".join(["1"] * 5000) + "\n"
     report = compile_report([described(HEADER + deep + BODY.format("y = x + DEEP"))], SM_90)

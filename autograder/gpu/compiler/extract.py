@@ -146,10 +146,11 @@ class _Extractor:
             self._found[name] = node if isinstance(node, ast.FunctionDef) and self._jit(node) is not None else None
         return self._found[name]
 
-    def _jit(self, node: ast.FunctionDef) -> ast.expr | None:
+    def _jit(self, node: ast.FunctionDef, maker: str = "jit") -> ast.expr | None:
+        """The decorator of Triton's that is called so."""
         for decorator in node.decorator_list:
             path = self.evaluate.path(decorator.func if isinstance(decorator, ast.Call) else decorator) or ""
-            if path == "jit" or (path.startswith("triton.") and path.endswith(".jit")):
+            if path == maker or (path.startswith("triton.") and path.endswith(f".{maker}")):
                 return decorator
         return None
 
@@ -197,6 +198,9 @@ class _Extractor:
             self.values[name] = self._imported(node, [c for c in choices if isinstance(c, Import)], attribute)
         elif isinstance(choices[0], ast.expr):
             self.values[name] = self._evaluated(node, choices[0])
+        elif isinstance(choices[0], ast.FunctionDef) and self._jit(choices[0], "constexpr_function"):
+            message = f"{name} is a @triton.constexpr_function: the compiler would run it as Python"
+            raise Refused("not-run", message, node.lineno)
         else:
             what = "class" if isinstance(choices[0], ast.ClassDef) else "function without @triton.jit"
             # Triton looks for functions in all of a kernel, whether or not they are reached. A decorator may make
