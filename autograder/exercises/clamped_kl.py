@@ -16,9 +16,8 @@ def capped(logp: Tensor, ref: Tensor) -> tuple[Tensor, Tensor]:
     """(min(k3, 10), its gradient in logp for `Exercise.upstream_of`), which is 0 above the cap."""
     r = (ref - logp).clamp(-20, 5)
     kl = k3(torch.zeros_like(r), r)
-    return kl.clamp(max=CAP), (-Exercise.upstream_of(logp, logp.shape) * torch.expm1(r)).masked_fill(
-        kl > CAP, 0.0
-    ).detach()
+    gradient = -Exercise.upstream_of(logp, logp.shape) * torch.expm1(r)
+    return kl.clamp(max=CAP), gradient.masked_fill(kl > CAP, 0.0).detach()
 
 
 def floor(logp: Tensor, ref: Tensor) -> Floors:

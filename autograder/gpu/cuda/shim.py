@@ -66,9 +66,14 @@ WarmedUp = Callable[[types.FunctionType, dict[str, Any], Callable[[], KernelLaun
 _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
 
 
+def not_simulated(why: str) -> NoReturn:
+    """Raises NotImplementedError, which says what cannot be simulated."""
+    raise NotImplementedError(why)
+
+
 @contextlib.contextmanager
 def shimmed(
-    refuse: Callable[[str], NoReturn],
+    refuse: Callable[[str], NoReturn] = not_simulated,
     device: str = JUDGED,
     code: CodeOf = code_of,
     warmed_up: WarmedUp = lambda kernel, options, describe: None,

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
@@ -57,7 +57,7 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
     with contextlib.ExitStack() as stack:
         stack.enter_context(for_a_reader("candidate"))
         if gpu:
-            stack.enter_context(shimmed(_refuse))
+            stack.enter_context(shimmed())
         sides = sides_of(reference, candidate, arguments, like, seed, isolated)
         example = example_for(sides.arguments, like)
         known = reference_of(sides.reference, example, seed)
@@ -75,10 +75,6 @@ def reference_of(given: Any, example: Example, seed: int) -> Reference:
     """The reference, called on the example. Raises CompareError."""
     args = example.make(seed, USUAL)
     return Reference(Callee.of(given, "reference", example.form), args)
-
-
-def _refuse(why: str) -> NoReturn:
-    raise NotImplementedError(why)
 
 
 def _gradients(asked: bool | None, known: Reference, tried: Candidate | IsolatedCandidate) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -90,7 +90,7 @@ class InProcess:
         with no_garbage(for_good=False):
             from ...gpu import shimmed
 
-        with shimmed(_refuse, hides_interpreter=True, throughout=False) as gpu:
+        with shimmed(hides_interpreter=True, throughout=False) as gpu:
             self.simulated, self._asked = True, gpu.calls
             try:
                 yield
@@ -277,10 +277,6 @@ class InProcess:
                 kind = str(output.layout if output.layout != torch.strided else output.dtype).removeprefix("torch.")
                 return Trouble("raised", f"{label} should be an ordinary dense tensor, but is {kind}.")
         return None
-
-
-def _refuse(why: str) -> NoReturn:
-    raise NotImplementedError(why)
 
 
 def _wanted(contract: Contract) -> str:
