@@ -160,6 +160,7 @@ def f(pair, cache, rest):
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("wrong", [False, True], ids=["right", "wrong"])
 def test_the_sandbox_builds_the_same(wrong):
     def reference(pair, cache, rest):
