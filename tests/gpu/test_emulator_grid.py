@@ -11,6 +11,7 @@ import torch
 import triton
 import triton.language as tl
 from both_ways import assert_same
+from faultless import public
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.gpu.emulator.grid import passes, storage
 from triton.runtime import interpreter
@@ -33,9 +34,48 @@ def test_planted_bugs(bug, shuffle):
     assert_same(bug.run, shuffle)
 
 
+# Of the faultless programs those that need an order, or may.
+ALONE = {
+    "arithmetic_on_addresses": "an address that is not an argument plus an offset",
+    "pointers_chosen_lane_by_lane": "an address that is not an argument plus an offset",
+    "sum_under_a_lock": "an atomic whose result is used: an order of the programs",
+    "the_last_program_sums_up": "an atomic whose result is used: an order of the programs",
+    "every_program_may_raise_the_same_flag": "several programs store to one place",
+    "a_store_that_changes_nothing_may_be_read": "several programs store to one place",
+}
+
+
 @ordered_or_shuffled("program", faultless.programs())
 def test_faultless_kernels(program, shuffle):
     assert_same(program, shuffle)
+
+
+@pytest.mark.parametrize("program", faultless.programs(), ids=lambda program: program.__name__)
+def test_no_launch_is_slow_without_need(program):
+    """One program at a time takes ten to a hundred times as long, and finds the same, so nothing else shows it."""
+    with Emulator() as emulator:
+        program()
+    assert [why for _, why in emulator.fallbacks] == [ALONE[name] for name in [program.__name__] if name in ALONE]
+
+
+def test_an_error_of_our_own_is_no_reason_to_run_one_program_at_a_time(monkeypatch):
+    """A name that is missing in a pass made every product in TF32 slow, and nothing said so."""
+    monkeypatch.delattr(passes._Watcher, "notice")
+    with Emulator() as emulator, pytest.raises(Exception, match="notice") as raised:
+        public.a_product_in_tf32()
+    assert not isinstance(raised.value, EmulatorError)
+    assert isinstance(raised.value.__cause__, AttributeError)
+    assert not emulator.findings
+
+
+@triton.jit
+def misusing_kernel(y_ptr):
+    tl.store(y_ptr + tl.program_id(0), tl.gather(tl.arange(0, 4), 1, 0))
+
+
+def test_an_error_of_the_kernels_in_our_code_is_the_kernels():
+    with Emulator(), pytest.raises(EmulatorError, match="misusing_kernel"):
+        misusing_kernel[(4,)](torch.zeros(4))
 
 
 @ordered_or_shuffled("name", diverging.PROGRAMS)

@@ -8,6 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from faultless import synchronisation
 from graded_kernels.autograder.gpu.emulator import EmulatorError, access, poison
 from graded_kernels.autograder.gpu.sanitize import command
 from graded_kernels.autograder.gpu.sanitize.watching import watched
@@ -618,3 +619,13 @@ def test_a_launch_goes_on_behind_accesses_out_of_bounds_that_are_known():
     with watched(events.append, shim=False, known=lambda finding: finding["tensor"] == "x"):
         with pytest.raises(EmulatorError, match="on z out of bounds"):
             astray[(2,)](x, torch.zeros(6), z, 6, BLOCK=4)
+
+
+def test_a_launch_that_ran_one_program_at_a_time_is_told_unless_something_was_found():
+    events = []
+    with watched(events.append, shim=False):
+        synchronisation.sum_under_a_lock()
+        with pytest.raises(EmulatorError):
+            double_unmasked[(2,)](torch.ones(5), torch.ones(5), 5, BLOCK=4)
+    why = "an atomic whose result is used: an order of the programs"
+    assert [event["alone"] for event in events if "alone" in event] == [{"kernel": "locked_kernel", "why": why}]

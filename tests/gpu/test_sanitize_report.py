@@ -128,3 +128,10 @@ def test_names_with_control_characters_are_spelled_out():
     assert shown.count("red\\x1b[31m\\udce9.py:3") == 2
     (result,) = sarif.log(run_report.Run("p", [odd]))["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "red%1B%5B31m%E9.py"
+
+
+def test_launches_that_ran_one_program_at_a_time_are_told_with_the_hints():
+    run = run_report.Run("p", launches=3, kernels={"k": 3}, alone={("k", "an atomic whose result is used"): 2})
+    said = "2 launches of `k` ran one program at a time, which takes 10 to 100 times as long and finds the same: an"
+    assert said in " ".join(run_report.text(run, command.CLEAN, True, False).split())
+    assert "one program" not in run_report.text(run, command.CLEAN, False, False)

@@ -259,7 +259,7 @@ class StrictBuilder(Atomics):
             return rounded(products.product_tf32x3(a.data, b.data) + d.data, d.dtype.scalar)
         if a.dtype.scalar == tl.float32 and input_precision == ir.INPUT_PRECISION.TF32:
             self.emulator.loose("dot")
-            self.emulator.notice("tf32", functools.partial(messages.tf32, self.emulator.access.kernel))
+            self.emulator.notice("tf32", functools.partial(messages.tf32, self.access.kernel))
             return rounded(products.product_tf32(a.data, b.data) + d.data, d.dtype.scalar)
         if d.data.dtype.kind != "f":
             left, right = (np.ascontiguousarray(wide(arg), dtype=np.int32) for arg in (a, b))

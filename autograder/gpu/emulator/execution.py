@@ -20,7 +20,7 @@ from ..borrowed import DisableTorchFunction, normalize_ty, on_host, restore_on_d
 from . import advice
 from .access import Access
 from .findings import EmulatorError, Finding, Waiting, current_place, place_of
-from .grid import run
+from .grid import Defect, run
 from .launch import Launch
 from .launch_arguments import Arguments, describe
 from .refused import (
@@ -163,9 +163,9 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
         }
     try:
         order = emulator.order(grid[0] * grid[1] * grid[2])
-        together = emulator.together and order.size and not emulator.meets(access)
-        if not (together and run(emulator, fn, ready, grid, access, order)):
-            _programs(emulator, fn, ready, grid, access, order)
+        _run(emulator, fn, ready, grid, access, order)
+    except Defect:
+        raise
     except Exception as error:
         if found := _finding_in(error):
             raise found from None  # Triton's wrappers around it tell nothing, and it would be its own cause
@@ -174,6 +174,31 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
         emulator.end(access)
     if copies is not bound:
         restore_on_device(executor, bound, copies)
+
+
+def _run(
+    emulator: Any,
+    fn: FunctionType,
+    arguments: dict[str, Any],
+    grid: tuple[int, int, int],
+    access: Access,
+    order: np.ndarray,
+) -> None:
+    """Runs the programs of a launch together, or where that is not possible one at a time. Raises Defect where they
+    cannot run together through a fault of the emulator's own.
+    """
+    launch, defect = (emulator, fn, arguments, grid, access, order), None
+    if emulator.together and order.size:
+        try:
+            access.alone = "a launch that may run at the same time" if emulator.meets(access) else run(*launch)
+        except Defect as error:
+            defect, access.alone = error, str(error)
+        if not access.alone:
+            return
+        emulator.fallbacks.append((access.kernel, access.alone))
+    _programs(*launch)
+    if defect is not None:
+        raise defect
 
 
 def _programs(

@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Literal, NoReturn, get_args
 
 _SPECS = map(find_spec, ("triton", "numpy", "torch"))  # Triton may not be installed
 _LIBRARIES = tuple(f"{Path(spec.origin).parent}/" for spec in _SPECS if spec and spec.origin)
-_NOT_THE_LEARNERS = (*_LIBRARIES, f"{Path(__file__).parents[2]}/")
+_OURS = f"{Path(__file__).parents[2]}/"
+_NOT_THE_LEARNERS = (*_LIBRARIES, _OURS)
 
 
 Kind = Literal[
@@ -178,6 +179,19 @@ def kind_of_access() -> str:
             return "descriptor" if "descriptor" in name else "block pointer"
         frame = frame.f_back
     return ""
+
+
+def is_defect(error: BaseException) -> bool:
+    """Whether an error, or what Triton wrapped in it, is a slip in the emulator's own code: a name, an attribute or a
+    type that is wrong in a line of ours. A kernel at fault can cause one, too.
+    """
+    while error.__cause__ is not None:
+        error = error.__cause__
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    slipped = isinstance(error, AttributeError | TypeError | NameError)
+    return slipped and trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS)
 
 
 def place_of(error: BaseException) -> Place:

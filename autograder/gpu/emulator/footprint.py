@@ -65,8 +65,10 @@ class Footprint:
 
     first: the launch's first program number; the programs' own follow it. space: the launch's tensors. kept: by
     address, what the storages held that the launch has stored to. ordered: whether its programs may wait for each
-    other.
+    other. alone: why they ran one at a time, "" where they ran together or were not to.
     """
+
+    alone = ""
 
     def __init__(self, kernel: str, grid: tuple[int, int, int], first: int):
         self.kernel, self.grid, self.first = kernel, grid, first

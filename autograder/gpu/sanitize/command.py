@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,7 @@ class _Schema(argparse.Action):
 
 class Listener:
     """What the program's process has reported so far. kernel: the one launched last. asked: the capability of the
-    simulated GPU, if the program asked for it.
+    simulated GPU, if the program asked for it. alone: launches that ran one program at a time, by kernel and reason.
     """
 
     def __init__(self) -> None:
@@ -107,6 +108,7 @@ class Listener:
         self.kernel = self.shim = ""
         self.asked: tuple[int, ...] = ()
         self.unlike_gpu: list[str] = []  # as `run_report.Run` has it
+        self.alone: Counter[tuple[str, str]] = Counter()
         self.end: dict[str, Any] | None = None
         self.interrupted = False
 
@@ -125,6 +127,8 @@ class Listener:
             self.kernel = event["launch"]["kernel"]
         elif "shim" in event:
             self.shim = event["shim"]
+        elif "alone" in event:
+            self.alone[event["alone"]["kernel"], event["alone"]["why"]] += 1
         elif "unlike_gpu" in event:
             self.unlike_gpu = event["unlike_gpu"]
         elif "asked" in event:
@@ -234,7 +238,7 @@ def _run(run: run_report.Run, listener: Listener, code: int, compiler: "FrontEnd
     run.launches, run.kernels = totals.kernels.total(), dict(totals.kernels)
     run.judged, run.set_aside, run.coverage = totals.judged, totals.set_aside, totals.reached.functions()
     run.spawned, run.skipped = totals.spawned, totals.skipped
-    run.unlike_gpu = listener.unlike_gpu
+    run.unlike_gpu, run.alone = listener.unlike_gpu, dict(listener.alone)
     for finding in map(compiler.settled, listener.findings.values()):
         {"fault": run.findings, "unable": run.unable, "hint": run.hints}[finding["level"]].append(finding)
     run.whole, run.stopped = end["how"] == "returned", end["how"] == "stopped"

@@ -36,6 +36,7 @@ def data(run: Run, status: int) -> dict[str, Any]:
         "stopped": run.stopped,
         "not_watched": run.spawned,
         "not_tried": run.skipped.data(),
+        "one_at_a_time": [{"kernel": k, "why": why, "times": times} for (k, why), times in run.alone.items()],
         "machine_code": run.machine_code,
         "coverage": [_named(function) for function in run.coverage],
     }

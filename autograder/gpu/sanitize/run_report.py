@@ -32,7 +32,8 @@ class Run:
     ``reason``. remarks: sentences on baseline and comments. whole: whether the program ran to its end;
     stopped: whether a finding was the end of it.
     machine_code: what was counted, as `compiler.machine_code_report` has it; None where that was not asked for.
-    unlike_gpu: operators that PyTorch's CPU computed in half precision, and perhaps not as a GPU does.
+    unlike_gpu: operators that PyTorch's CPU computed in half precision, and perhaps not as a GPU does. alone: how many
+    launches ran one program at a time, by kernel and reason.
     """
 
     program: str
@@ -48,6 +49,7 @@ class Run:
     spawned: list[str] = field(default_factory=list)
     asked: tuple[int, ...] = ()
     unlike_gpu: list[str] = field(default_factory=list)
+    alone: dict[tuple[str, str], int] = field(default_factory=dict)
     skipped: Skipped = field(default_factory=Skipped)
     coverage: list[Function] = field(default_factory=list)
     since: str = ""
@@ -112,6 +114,8 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
     if hints:
         for finding in run.hints:
             page.finding(finding, DIM, "hint: ")
+        for (kernel, why), times in run.alone.items():
+            page.line(one_at_a_time(kernel, why, times), DIM)
     for line in not_reached(run.coverage):
         page.line(line)
     for remark in run.remarks:
@@ -139,6 +143,14 @@ def not_reached(functions: list[Function]) -> list[str]:
         more = " and others" if len(never) > _MOST_NAMES else ""
         lines.append(f"never launched or called, {count(len(never), 'function')} of this folder: {names}{more}")
     return ["Not reached, so nothing is known of it:", *lines] if lines else []
+
+
+def one_at_a_time(kernel: str, why: str, times: int) -> str:
+    """A sentence on launches that were slow for a reason that lies in the kernel."""
+    return (
+        f"{count(times, 'launch')} of `{kernel}` ran one program at a time, which takes 10 to 100 times as long and "
+        f"finds the same: {why}."
+    )
 
 
 def shim_notice(shim: str) -> str:
@@ -177,7 +189,10 @@ def summary(run: Run) -> str:
     elif run.failed:
         text += f" The program itself failed: {run.failed.rstrip('.')}." + half_precision(run.unlike_gpu)
         if run.shim and "(cpu tensor?)" in run.failed:
-            text += " For a program that keeps its tensors on the CPU, run it with --no-cuda-shim."
+            text += (
+                " For a program that keeps its tensors on the CPU, put --no-cuda-shim before its name; what comes "
+                "behind it is the program's own."
+            )
         if run.compiles_cuda:
             text += " Kernels in CUDA C++ cannot be simulated: leave them to a GPU."
         if run.profiles:

@@ -86,7 +86,8 @@ class Sanitizer(Observer):
     emit: called with ``{"finding": {...}}`` when one is seen for the first time, ``{"again": key}`` for each further
     launch that has it, ``{"launch": {...}}`` when a launch begins, ``{"coverage": [...]}`` for what more it reached
     (`Coverage.news`), ``{"form": {...}}`` for each form of a launch (`launch_forms`), and ``{"skipped": {...}}`` for
-    what is not tried (`skipped`). A finding has ``key, kind, level,
+    what is not tried (`skipped`); ``{"alone": {...}}`` for a launch of which nothing was found and whose programs ran
+    one at a time, with its ``kernel`` and ``why``. A finding has ``key, kind, level,
     kernel, file, line, source, program, tensor, offset, message, cure``, and ``form`` where the emulator failed at the
     launch; values are JSON's.
     judges: whether a kernel, given with the arguments of a launch, is to be judged; None: all are. What is found of
@@ -167,6 +168,8 @@ class Sanitizer(Observer):
         for region in ended.footprint.space.regions:
             self.moved += region.loaded + region.stored
             self.users[region.tensor.untyped_storage().data_ptr()] = ended.launch.name, region.name
+        if ended.footprint.alone and not ended.error and not self._seen:  # findings need one program at a time
+            self.emit({"alone": {"kernel": ended.launch.name, "why": ended.footprint.alone}})
         if not ended.error and self._judging:
             self._masked_loads.launched(ended)
             self._left_state.launched(ended)

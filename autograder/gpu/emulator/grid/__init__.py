@@ -5,7 +5,8 @@ pass cannot answer for with certainty raises `Fallback`: the launch is undone an
 findings and hints are always found, worded and ordered by the same code.
 """
 
+from .fallback import Defect
 from .launch_replay import Replay
 from .passes import run
 
-__all__ = ["Replay", "run"]
+__all__ = ["Defect", "Replay", "run"]

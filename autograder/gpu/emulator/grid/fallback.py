@@ -8,6 +8,12 @@ class Fallback(BaseException):
     """
 
 
+class Defect(Exception):
+    """A pass ended in an error of the emulator's own (``__cause__``), and is undone. Unless the kernel fails one
+    program at a time, too, nothing is wrong with it, and the error is to be raised.
+    """
+
+
 class Traced(BaseException):
     """The pass begins anew and remembers what it loads of a tensor that it turned out to store to."""
 

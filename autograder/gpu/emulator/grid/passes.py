@@ -15,8 +15,8 @@ from .. import messages
 from ..access import Access
 from ..address_space import Region
 from ..claims import FalseClaim
-from ..findings import Finding, Place, current_place
-from .fallback import Fallback, NoLockstep, TooWide, Traced
+from ..findings import Finding, Place, current_place, is_defect
+from .fallback import Defect, Fallback, NoLockstep, TooWide, Traced
 from .freed_memory import keep_freed_memory
 from .grid_builder import GridBuilder
 from .grid_reduction import GridReduce, GridScan
@@ -86,8 +86,9 @@ def run(
     grid: tuple[int, int, int],
     access: Access,
     order: np.ndarray,
-) -> bool:
-    """Runs all programs of a launch, and returns whether that was possible. If not, it is as if nothing had been run.
+) -> str:
+    """Runs all programs of a launch, and returns why that was not possible, "" where it was. If not, it is as if
+    nothing had been run, as it is where it raises Defect.
 
     order: program numbers as one program at a time would run them, of all programs or of some. Only atomics ask for it:
     programs of which none reads what another stores leave the same bits in any order.
@@ -104,7 +105,8 @@ def run(
         effect = replay.find(key)
         if effect is not None:
             replay.apply(effect, memory)
-            return _finish(emulator, effect.looser, effect.printed)
+            _finish(emulator, effect.looser, effect.printed)
+            return ""
     emulator.prepare()
     keep_freed_memory()
     try:
@@ -114,8 +116,9 @@ def run(
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
         access.started = 0
-        emulator.fallbacks.append((access.kernel, _sentence(reason)))
-        return False
+        if is_defect(reason):
+            raise Defect(str(reason)) from reason
+        return _sentence(reason)
     finally:
         access.printed = None
     memory.finish()
@@ -127,15 +130,15 @@ def run(
         replay.keep(key, memory, watcher.looser, printed.getvalue())
     for place, programs in watcher.undefined.items():
         emulator.note_masked_off(place, np.concatenate(programs))
-    return _finish(emulator, watcher.looser, printed.getvalue())
+    _finish(emulator, watcher.looser, printed.getvalue())
+    return ""
 
 
-def _finish(emulator: Any, looser: Iterable[str], printed: str) -> bool:
+def _finish(emulator: Any, looser: Iterable[str], printed: str) -> None:
     """Hands on what a launch that is done has noted and printed."""
     for operation in looser:
         emulator.loose(operation)
     print(printed, end="")
-    return True
 
 
 def _passes(
