@@ -24,7 +24,7 @@ from .gpu.interpret import choose
 
 choose()  # before anything here imports triton
 
-from .judge.checking import check  # noqa: E402
+from .judge.checking.check import check  # noqa: E402
 
 if TYPE_CHECKING:
     from .exercises.cases.elementwise import elementwise, gradient, normal
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from .judge.records.inputs import also, case, draw
     from .judge.records.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
     from .judge.records.table import EXERCISES
+    from .judge.records.ulp import ulp_error, ulp_size
     from .judge.report.report import Report
     from .judge.side_by_side import CompareError, compare
-    from .judge.ulp import ulp_error, ulp_size
     from .runner.call.peak_memory import Peak
 
 __all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
@@ -57,7 +57,7 @@ __all__ += [
 ]
 
 _HOME = {"EXERCISES": "judge.records.table", "Emulator": "gpu.emulator", "Peak": "runner.call.peak_memory"}
-_HOME |= {"Report": "judge.report.report", "ulp_error": "judge.ulp", "ulp_size": "judge.ulp"}
+_HOME |= {"Report": "judge.report.report", "ulp_error": "judge.records.ulp", "ulp_size": "judge.records.ulp"}
 _HOME |= dict.fromkeys(
     ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "judge.records.record"
 )

@@ -36,8 +36,8 @@ from answers import (
 from emulator import sanitizer  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
 from graded_kernels.autograder.gpu.emulator import Emulator  # noqa: E402
-from graded_kernels.autograder.judge.checking import check, check_answer  # noqa: E402
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check, check_answer  # noqa: E402
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.sandbox import Budget, Worker  # noqa: E402
 from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler  # noqa: E402
 from triton.runtime.interpreter import InterpretedFunction  # noqa: E402

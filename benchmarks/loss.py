@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Emulator
-from graded_kernels.autograder.judge.ulp import ulp_error
+from graded_kernels.autograder.judge.records.ulp import ulp_error
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.solutions import cross_entropy as cpu

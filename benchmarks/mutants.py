@@ -33,12 +33,12 @@ os.environ["TRITON_INTERPRET"] = "1"
 import torch  # noqa: E402
 from answers import FOLDERS, PAIRS, answer, regions  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
-from graded_kernels.autograder.judge.case_verdict import judge_case  # noqa: E402
-from graded_kernels.autograder.judge.checking import check_answer  # noqa: E402
-from graded_kernels.autograder.judge.closeness import Expected, expect  # noqa: E402
+from graded_kernels.autograder.judge.checking.case_verdict import judge_case  # noqa: E402
+from graded_kernels.autograder.judge.checking.check import check_answer  # noqa: E402
+from graded_kernels.autograder.judge.comparing.closeness import Expected, expect  # noqa: E402
+from graded_kernels.autograder.judge.comparing.trial import Trial, arguments  # noqa: E402
 from graded_kernels.autograder.judge.records.record import Case, Exercise  # noqa: E402
-from graded_kernels.autograder.judge.settings import Settings  # noqa: E402
-from graded_kernels.autograder.judge.trial import Trial, arguments  # noqa: E402
+from graded_kernels.autograder.judge.records.settings import Settings  # noqa: E402
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, load  # noqa: E402
 from graded_kernels.autograder.runner.call.runner import InProcess  # noqa: E402
 from graded_kernels.autograder.runner.call.tree import Args  # noqa: E402

@@ -145,9 +145,9 @@ def _of_chapter(cell_name: str) -> Part:
 
 def _of_teacher(path: Path) -> Part:
     """A teacher's own exercise, from the file with its record and the answer beside it, which has to pass."""
-    from ..autograder.judge.checking import check_answer, choose_backend
+    from ..autograder.judge.checking.check import check_answer, choose_backend
     from ..autograder.judge.records.external_records import read_text
-    from ..autograder.judge.settings import Settings
+    from ..autograder.judge.records.settings import Settings
     from ..autograder.runner.call.answer import Answer
     from . import cells
     from .regions import Region, hide_bodies

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from ..autograder import EXERCISES, check
+from ..autograder.judge.checking.witness import complaint_about
 from ..autograder.judge.records.record import Witness
-from ..autograder.judge.witness import complaint_about
 from ..autograder.runner.call.tree import Tree
 
 WITNESSES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")

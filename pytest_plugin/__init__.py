@@ -77,12 +77,12 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         )
     os.environ["TRITON_INTERPRET"] = "1"
     os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
-    from graded_kernels.autograder.gpu.sanitize.under_pytest import Plugin, Refused
+    from graded_kernels.autograder.gpu.sanitize.under_pytest import BadOption, Plugin
     from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 
     try:
         plugin = Plugin(early_config, early_config.known_args_namespace, compile_jobs)
-    except Refused as error:
+    except BadOption as error:
         raise pytest.UsageError(str(error)) from None
     early_config.pluginmanager.register(plugin, NAME)
 

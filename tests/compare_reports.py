@@ -37,7 +37,7 @@ import nbformat
 import torch
 from answers import PAIRS, answer
 from graded_kernels.autograder import check
-from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.table import EXERCISES
 
 Named = Iterator[tuple[str, Callable[[], dict]]]
@@ -67,7 +67,7 @@ def draws() -> Named:
 
 
 def _drawn(number: int, case) -> dict:
-    from graded_kernels.autograder.judge.trial import arguments
+    from graded_kernels.autograder.judge.comparing.trial import arguments
 
     fields = {name: repr(getattr(case, name)) for name in ("hint", "bonus", "within", "swept", "says")}
     fields |= {"raises": repr(case.raises), "convention": case.convention}
@@ -78,7 +78,7 @@ def _drawn(number: int, case) -> dict:
 
 def report_on(answer, backend: str, **how):
     try:
-        from graded_kernels.autograder.judge.settings import Settings
+        from graded_kernels.autograder.judge.records.settings import Settings
     except ImportError:  # a checkout from before they were one value
         return check_answer(answer, backend, **how)
     return check_answer(answer, Settings(backend, **how))

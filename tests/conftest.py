@@ -16,7 +16,7 @@ os.environ["TRITON_INTERPRET"] = "1"  # before any test module can import triton
 
 import pytest
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.judge.commands import check as commands_check
+from graded_kernels.autograder.judge.commands import check_command as commands_check
 from graded_kernels.autograder.words import no_garbage
 
 

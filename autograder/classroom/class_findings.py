@@ -36,7 +36,7 @@ class Learner:
 
 
 @dataclass(frozen=True)
-class Check:
+class LearnerCheck:
     """One check of a learner's. answer: ``silu_backward-torch``; report: `ReportData.to_dict`."""
 
     student: str
@@ -51,7 +51,7 @@ class Check:
 
 
 @dataclass
-class Case:
+class CaseCounts:
     """One case of an exercise over a class, by how many it was passed, failed and not reached. bonus: whether it is a
     distinction.
     """
@@ -63,11 +63,11 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExerciseFindings:
     """An exercise and backend over a class."""
 
     name: str
-    checks: tuple[Check, ...]
+    checks: tuple[LearnerCheck, ...]
 
     @property
     def passed(self) -> int:
@@ -99,15 +99,15 @@ class Answer:
         return sorted(found.items(), key=lambda item: -len(item[1]))
 
     @cached_property
-    def cases(self) -> list[Case]:
+    def cases(self) -> list[CaseCounts]:
         """The cases in the exercise's order, counted over the answers that were begun: a stub says nothing. A case
         that a report lacks, such as the compiler's after another failed, was not reached.
         """
-        found: dict[str, Case] = {}
+        found: dict[str, CaseCounts] = {}
         begun = [check.report["cases"] for check in self.checks if not check.untouched]
         for cases in begun:
             for one in cases:
-                case = found.setdefault(one["name"], Case(one["name"], one["inputs"], one["bonus"]))
+                case = found.setdefault(one["name"], CaseCounts(one["name"], one["inputs"], one["bonus"]))
                 case.inputs = case.inputs or one["inputs"]
                 case.counts[FAILED if one["status"] == "error" else one["status"]] += 1
         for case in found.values():
@@ -137,7 +137,7 @@ class Findings:
 
     assignment: str
     learners: tuple[Learner, ...]
-    answers: tuple[Answer, ...]
+    answers: tuple[ExerciseFindings, ...]
     unchecked: tuple[tuple[str, str], ...]
     moved: tuple[Moved, ...] = ()
 
@@ -145,7 +145,7 @@ class Findings:
 def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any]]) -> Findings:
     """rows: `rows_of` the course."""
     store = Store(Path(courses.root))
-    order: dict[str, list[Check]] = {}
+    order: dict[str, list[LearnerCheck]] = {}
     seconds: dict[str, float] = defaultdict(float)
     for entry in store.made():
         seconds[entry["key"]] += entry["seconds"]
@@ -166,8 +166,8 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
                     key = record.get("verdict", "")
                     took = 0.0 if key in counted else seconds[key]  # a verdict that many share was made once
                     counted.add(key)
-                    order.setdefault(answer, []).append(Check(row["student_id"], answer, report, took))
-    answers = tuple(Answer(name, tuple(checks)) for name, checks in order.items())
+                    order.setdefault(answer, []).append(LearnerCheck(row["student_id"], answer, report, took))
+    answers = tuple(ExerciseFindings(name, tuple(checks)) for name, checks in order.items())
     learners = tuple(_learner(courses, row) for row in rows)
     return Findings(assignment, learners, answers, tuple(unchecked), tuple(moved))
 

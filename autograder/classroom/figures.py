@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ..judge import drawn
-from .class_findings import Answer, Findings
+from .class_findings import ExerciseFindings, Findings
 
 BINS = 20
 
@@ -25,7 +25,7 @@ def scores(found: Findings) -> str:
     return drawn(plot, f"Distribution of {len(given)} scores", (7.2, 2.4))
 
 
-def outcomes(answers: tuple[Answer, ...]) -> str:
+def outcomes(answers: tuple[ExerciseFindings, ...]) -> str:
     """An SVG element: how many of each answer passed, did not pass, and are as they were released."""
 
     def plot(axes: Axes) -> None:

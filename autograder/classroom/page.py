@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from ..words import Pace, count, visible
 from . import figures
-from .class_findings import FAILED, PASSED, UNREACHED, Answer, Findings
+from .class_findings import FAILED, PASSED, UNREACHED, ExerciseFindings, Findings
 from .nbgrader.export import GRADED, WAITS
-from .similar import LEAST, Alike, Group
+from .similar import LEAST, Alike, SimilarGroup
 
 MOST = 12  # rows of the inputs that failed most
 PROGRAMS = 8  # that are shown of those that are similar
@@ -66,7 +66,7 @@ def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
     return as_page(found.assignment, parts)
 
 
-def similar_page(assignment: str, found: Sequence[Group]) -> str:
+def similar_page(assignment: str, found: Sequence[SimilarGroup]) -> str:
     """A heading for each group of students, their similar answers below it, a column for each program."""
     if not found:
         return as_page(f"{assignment}: similar answers", [f"<h1>{escape(assignment)}: no similar answers</h1>"])
@@ -159,7 +159,7 @@ def _moved(found: Findings) -> str:
     return _table(["who", "answer", _right("before"), _right("now"), "since these changed", "now"], rows)
 
 
-def _bugs(answers: tuple[Answer, ...]) -> str:
+def _bugs(answers: tuple[ExerciseFindings, ...]) -> str:
     rows = [
         [escape(answer.name), _right(f"{len(who)} of {len(answer.checks)}"), escape(bug), escape(", ".join(who))]
         for answer in answers
@@ -168,7 +168,7 @@ def _bugs(answers: tuple[Answer, ...]) -> str:
     return _table(["answer", _right("learners"), "bug", "who"], rows)
 
 
-def _inputs(answers: tuple[Answer, ...]) -> str:
+def _inputs(answers: tuple[ExerciseFindings, ...]) -> str:
     """Without distinctions, which most right answers fail."""
     cases = [(case.counts[FAILED], answer, case) for answer in answers for case in answer.cases if not case.bonus]
     failed = sorted((one for one in cases if one[0]), key=lambda one: -one[0])
@@ -180,7 +180,7 @@ def _inputs(answers: tuple[Answer, ...]) -> str:
     return _table([_right("failed"), "answer", "case", "input"], rows)
 
 
-def _cases(answer: Answer) -> str:
+def _cases(answer: ExerciseFindings) -> str:
     rows = []
     for case in answer.cases:
         passed, failed, unreached = (case.counts[kind] for kind in (PASSED, FAILED, UNREACHED))

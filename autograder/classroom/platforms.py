@@ -33,7 +33,7 @@ PAPER = "paper"
 
 
 @dataclass(frozen=True)
-class Part:
+class GradedPart:
     """An exercise or a question of one student. points: None where it waits for a person; text: the report."""
 
     name: str
@@ -42,7 +42,7 @@ class Part:
     text: str
 
 
-def gradescope(parts: list[Part]) -> dict[str, Any]:
+def gradescope(parts: list[GradedPart]) -> dict[str, Any]:
     """What waits for a person has no score, and counts nothing yet."""
     tests = [
         {"name": part.name, "output": part.text, "output_format": "text"}
@@ -52,7 +52,7 @@ def gradescope(parts: list[Part]) -> dict[str, Any]:
     return {"score": _sum(parts), "output": _waiting(parts), "output_format": "text", "tests": tests}
 
 
-def prairielearn(parts: list[Part]) -> dict[str, Any]:
+def prairielearn(parts: list[GradedPart]) -> dict[str, Any]:
     """score: a share of all points, of which what waits for a person counts none yet."""
     tests = [
         {"name": part.name, "points": part.points or 0.0, "max_points": part.most, "output": part.text}
@@ -112,7 +112,7 @@ def _notebooks(courses: CourseDirectory, assignment: str, student: str) -> Itera
         yield path.stem, nbformat.read(path, as_version=4)
 
 
-def _parts(courses: CourseDirectory, assignment: str, student: str) -> list[Part]:
+def _parts(courses: CourseDirectory, assignment: str, student: str) -> list[GradedPart]:
     with Gradebook(courses.db_url) as gradebook:
         parts = []
         for name, notebook in _notebooks(courses, assignment, student):
@@ -123,7 +123,7 @@ def _parts(courses: CourseDirectory, assignment: str, student: str) -> list[Part
                     continue
                 status, points = points_in(grade)
                 text = _report(cell) or status
-                parts.append(Part(grade_id(cell).removesuffix("-check"), points, grade.max_score, text))
+                parts.append(GradedPart(grade_id(cell).removesuffix("-check"), points, grade.max_score, text))
         return parts
 
 
@@ -133,10 +133,10 @@ def _report(cell: NotebookNode) -> str:
     return visible("\n".join(texts))[:LONGEST]
 
 
-def _sum(parts: list[Part]) -> float:
+def _sum(parts: list[GradedPart]) -> float:
     return round(sum(part.points or 0.0 for part in parts), 4)
 
 
-def _waiting(parts: list[Part]) -> str:
+def _waiting(parts: list[GradedPart]) -> str:
     waiting = sum(part.most for part in parts if part.points is None)
     return f"{waiting:g} points wait for a person." if waiting else f"All of it is {GRADED}."

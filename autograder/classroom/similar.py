@@ -28,7 +28,7 @@ _LAYOUT = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, toke
 
 
 @dataclass(frozen=True)
-class Program:
+class SubmittedProgram:
     """A program, as the first of those who wrote it handed it in, and which share of its tokens is in the first one."""
 
     students: tuple[str, ...]
@@ -41,7 +41,7 @@ class Alike:
     """Similar programs for one answer: the published one first, or that of most students."""
 
     answer: str
-    programs: tuple[Program, ...]
+    programs: tuple[SubmittedProgram, ...]
     published: bool
 
     @property
@@ -51,7 +51,7 @@ class Alike:
 
 
 @dataclass(frozen=True)
-class Group:
+class SimilarGroup:
     """Students with similar answers. counts: in how many answers each is; of: how many answers two of them have, or one
     where these are near the published ones.
     """
@@ -64,7 +64,7 @@ class Group:
 
 def groups(
     answers: Mapping[str, Mapping[str, str]], released: Mapping[str, str], published: Mapping[str, str]
-) -> list[Group]:
+) -> list[SimilarGroup]:
     """First those who are near the published answers, then the groups with most students.
 
     answers: for each answer's name the source that each student handed in; released, published: what was handed out,
@@ -85,11 +85,13 @@ def groups(
     return made
 
 
-def _group(answers: Mapping[str, Mapping[str, str]], students: set[str], alike: Sequence[Alike], least: int) -> Group:
+def _group(
+    answers: Mapping[str, Mapping[str, str]], students: set[str], alike: Sequence[Alike], least: int
+) -> SimilarGroup:
     counts = Counter(student for one in alike for student in one.students)
     of = sum(len(students & sources.keys()) >= least for sources in answers.values())
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return Group(tuple(ordered), of, tuple(alike), alike[0].published)
+    return SimilarGroup(tuple(ordered), of, tuple(alike), alike[0].published)
 
 
 def alike_in(answer: str, sources: Mapping[str, str], released: str, published: str) -> list[Alike]:
@@ -109,13 +111,13 @@ def alike_in(answer: str, sources: Mapping[str, str], released: str, published: 
         first = numbers[0]
         is_published = first == 0 and every is not texts
         programs = [
-            Program(tuple(who[every[i]]), sources[who[every[i]][0]], float(shares[first][i]))
+            SubmittedProgram(tuple(who[every[i]]), sources[who[every[i]][0]], float(shares[first][i]))
             for i in numbers
             if who.get(every[i])
         ]
         programs.sort(key=lambda one: (-one.share, -len(one.students), one.students))
         if is_published and programs:
-            programs.insert(0, Program((), published, 1.0))
+            programs.insert(0, SubmittedProgram((), published, 1.0))
         if is_published or sum(len(one.students) for one in programs) > 1:
             found += [Alike(answer, tuple(programs), is_published)] if programs else []
     return found
@@ -130,15 +132,15 @@ def _joined(parts: Iterable[set[T]]) -> list[set[T]]:
     return found
 
 
-Line = tuple[str, ...]  # the tokens of one
+TokenLine = tuple[str, ...]  # the tokens of one
 
 
-def tokens(source: str, released: frozenset[Line] = frozenset()) -> tuple[str, ...]:
+def tokens(source: str, released: frozenset[TokenLine] = frozenset()) -> tuple[str, ...]:
     """The program's tokens, without the lines that were ``released``; () where it is not Python."""
     return tuple(token for line in lines(source) if line not in released for token in line)
 
 
-def lines(source: str) -> list[Line]:
+def lines(source: str) -> list[TokenLine]:
     """The program line by line, without comments, docstrings and annotations; its own names are all one."""
     try:
         code, _ = plain_python(source)
@@ -176,7 +178,7 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> list[Group]:
+def in_class(courses: CourseDirectory, assignment: str, students: list[str]) -> list[SimilarGroup]:
     """The groups of students with similar answers among the graded notebooks of an assignment."""
 
     def cells(step: str, student: str) -> dict[str, str]:

@@ -50,10 +50,10 @@ def clearly(m: int, v: int, *, scale: float = 3.0, shift: float = 0.0) -> Argume
     return rows(m, v, scale=scale, shift=shift).but(logits=draw.by(clear))
 
 
-Change = Callable[[Tensor, Tensor], None]  # of logits and u, in place
+LogitChange = Callable[[Tensor, Tensor], None]  # of logits and u, in place
 
 
-def behind(*steps: float, noise: float) -> Change:
+def behind(*steps: float, noise: float) -> LogitChange:
     """In row i a class that is ahead of all others by steps[i], without its own noise, which is that of this u."""
 
     def change(logits: Tensor, u: Tensor) -> None:
@@ -101,7 +101,7 @@ def equal_pairs(logits: Tensor, u: Tensor) -> None:
         logits[row, list(columns)], u[row, list(columns)] = 40.0, 0.875
 
 
-def close(step: float) -> Change:
+def close(step: float) -> LogitChange:
     """Two classes of each row are ahead of all others, with one logit; the second has more noise, by ``step``."""
 
     def change(logits: Tensor, u: Tensor) -> None:

@@ -7,7 +7,7 @@ from ..words import lazy_face
 if TYPE_CHECKING:
     from .aten import ATEN
     from .compiler import CannotCompile, KernelLaunch, Target, compile_report, machine_code_report, worker
-    from .compiler.bindings import Refused
+    from .compiler.bindings import RefusedKernel
     from .compiler.extract import ADVICE, extract
     from .compiler.from_text import bound
     from .compiler.imported_kernels import imported_kernels

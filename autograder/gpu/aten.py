@@ -71,7 +71,7 @@ _GRADIENTS = frozenset(
 
 
 @dataclass(frozen=True)
-class Operators:
+class OperatorSets:
     """Names of operators, by what they do.
 
     allocate: memory that nobody has written. rearrange: copies, and other views of the same elements. view_in_place:
@@ -103,4 +103,4 @@ class Operators:
         return name.startswith("aten::") and known
 
 
-ATEN = Operators()
+ATEN = OperatorSets()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
+    from .records.aim import Aim
     from .records.inputs import Arguments, Values, also, case, draw
     from .records.record import (
         Case,
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
         WildBug,
         Witness,
     )
+    from .records.ulp import HALVES
     from .report.plot import drawn
-    from .results.aim import Aim
     from .results.scoring import Points
-    from .ulp import HALVES
     from .verdicts.job import Job
     from .verdicts.make import load, make, shared_worker
     from .verdicts.scheduler import Cluster

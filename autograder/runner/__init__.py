@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .call.answer import Answer, Cell, imports_course
     from .call.answer_cell import runner_of
     from .call.callee import Callee, CompareError
-    from .call.contract import Contract, Form
+    from .call.contract import CallForm, Contract
     from .call.elements import dtype_name
     from .call.examination import Call, Examined, Runner
     from .call.huge_strides import far_apart

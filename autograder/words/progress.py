@@ -40,7 +40,7 @@ class Progress:
             self.thread.join()
             self.line.clear()
 
-    def _run(self, line: "Cell | Terminal") -> None:
+    def _run(self, line: "NotebookLine | Terminal") -> None:
         wait = self.after
         while not self.done.wait(wait):
             line.show(self.text())
@@ -56,15 +56,15 @@ class Progress:
         return f"{text}. If it is an endless loop, interrupt: the message names its line."
 
 
-def _line(stream: TextIO) -> "Cell | Terminal | None":
+def _line(stream: TextIO) -> "NotebookLine | Terminal | None":
     if "NBGRADER_EXECUTION" in os.environ:
         return None
     if getattr(shell(), "kernel", None):
-        return Cell()
+        return NotebookLine()
     return Terminal(stream) if stream.isatty() else None
 
 
-class Cell:
+class NotebookLine:
     """A line of a notebook cell's output."""
 
     def __init__(self) -> None:

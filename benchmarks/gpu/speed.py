@@ -2,7 +2,7 @@
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.closeness import compare, expect
+from graded_kernels.autograder.judge.comparing.closeness import compare, expect
 from graded_kernels.autograder.judge.records.record import Case, Exercise
 from graded_kernels.autograder.runner.call.tree import Tree
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 import triton
 from graded_kernels.autograder.gpu import Target
-from graded_kernels.autograder.gpu.compiler.sass.instructions import Compiled
+from graded_kernels.autograder.gpu.compiler.sass.instructions import CompiledLaunch
 from graded_kernels.autograder.gpu.compiler.sass.roofline import Size
 from triton.backends.compiler import GPUTarget
 from triton.runtime.autotuner import Autotuner
@@ -20,7 +20,7 @@ class Launch:
     """One launch. size: of what its tensors hold, each once. shared: bytes a program."""
 
     kernel: str
-    code: Compiled
+    code: CompiledLaunch
     size: Size
     shared: int
 
@@ -46,7 +46,7 @@ def _compiling(target: Target) -> Iterator[list[Launch]]:
         bound = {**dict(zip(self.arg_names, values, strict=False)), **options}
         sizes = (*(grid(bound) if callable(grid) else grid), 1, 1)[:3]
         about = made.metadata
-        code = Compiled(made.asm["ttir"], made.asm["cubin"], bound, sizes, about.num_warps)
+        code = CompiledLaunch(made.asm["ttir"], made.asm["cubin"], bound, sizes, about.num_warps)
         launches.append(Launch(about.name, code, _size(bound, sizes), about.shared))
         return made
 

@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from graded_kernels.autograder import EXERCISES, CompareError, Exercise, compare  # before triton is imported
-from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.judge.comparing.trial import arguments
 
 
 def main() -> None:

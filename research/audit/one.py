@@ -11,9 +11,9 @@ os.environ["TORCHDYNAMO_DISABLE"] = "1"
 import torch
 from adapters import ADAPTERS
 from graded_kernels.autograder.gpu.cuda import shimmed
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import find
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.runner import InProcess
 
 

@@ -21,7 +21,7 @@ import planted  # noqa: E402
 import torch  # noqa: E402
 from answers import our_answer  # noqa: E402
 from graded_kernels.autograder import EXERCISES, Exercise, WildBug  # noqa: E402
-from graded_kernels.autograder.judge.judge import arguments  # noqa: E402
+from graded_kernels.autograder.judge.checking.judge import arguments  # noqa: E402
 from graded_kernels.autograder.runner.call.tree import Tree  # noqa: E402
 
 from . import gpuemu, invariance, order  # noqa: E402

@@ -16,7 +16,7 @@ import graded_kernels.autograder  # noqa: F401  before triton
 import numpy
 import torch
 from graded_kernels.autograder import EXERCISES, Exercise
-from graded_kernels.autograder.judge.judge import arguments
+from graded_kernels.autograder.judge.checking.judge import arguments
 from graded_kernels.autograder.runner.call.tree import Tree
 
 from . import gpuemu, invariance

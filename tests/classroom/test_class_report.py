@@ -13,10 +13,10 @@ from graded_kernels.autograder.classroom.class_findings import (
     FAILED,
     PASSED,
     UNREACHED,
-    Answer,
-    Check,
+    ExerciseFindings,
     Findings,
     Learner,
+    LearnerCheck,
     findings,
     rows,
 )
@@ -154,10 +154,10 @@ def test_distinctions_are_not_among_the_inputs_that_failed_most():
     cases = [
         {"name": name, "inputs": "x", "status": "fail", "bonus": name == "the tail"} for name in (*CASES, "the tail")
     ]
-    check = Check(
+    check = LearnerCheck(
         "ada", TORCH, {"stopped": "", "passed": False, "score": 0.0, "fingerprint": None, "cases": cases}, 0.0
     )
-    page = text(class_page(Findings("tiny", (), (Answer(TORCH, (check,)),), ()), Path()))
+    page = text(class_page(Findings("tiny", (), (ExerciseFindings(TORCH, (check,)),), ()), Path()))
     most, _, every = page.partition("Inputs that failed most")[2].partition(" Cases ")
     assert [name in most for name in (*CASES, "the tail")] == [True, True, True, False]
     assert "the tail" in every

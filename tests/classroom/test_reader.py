@@ -8,7 +8,7 @@ import sys
 
 import nbformat
 import pytest
-from graded_kernels.autograder.classroom.nbgrader.notebook_file import PICTURES, Unreadable
+from graded_kernels.autograder.classroom.nbgrader.notebook_file import PICTURES, UnreadableSubmission
 from graded_kernels.autograder.classroom.nbgrader.reader import Reader
 from graded_kernels.autograder.classroom.nbgrader.rebuild import NOTES, RECORD, grade_id
 from graded_kernels.autograder.classroom.nbgrader.submission import running_code
@@ -101,7 +101,7 @@ def test_so_is_one_that_does_so_when_its_parts_are_joined(read):
 
 @pytest.mark.exhaustive
 def test_a_notebook_of_such_cells_is_not_read(read):
-    with pytest.raises(Unreadable, match="has more than 3 cells that take too long to read as Python"):
+    with pytest.raises(UnreadableSubmission, match="has more than 3 cells that take too long to read as Python"):
         read(notebook(*(f"y = {number}\n{SLOW}" for number in range(5))))
 
 
@@ -118,7 +118,7 @@ def test_a_notebook_of_such_cells_is_not_read(read):
     ],
 )
 def test_json_that_takes_too_much_is_not_read(read, text, reason):
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(UnreadableSubmission, match=reason):
         read(text)
     assert code(read(notebook(RIGHT)))[0] == RIGHT, "the next one is read"
 

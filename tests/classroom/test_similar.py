@@ -6,8 +6,8 @@ from graded_kernels.autograder.classroom.similar import (
     LEAST,
     SHORT,
     Alike,
-    Group,
-    Program,
+    SimilarGroup,
+    SubmittedProgram,
     alike_in,
     groups,
     tokens,
@@ -128,16 +128,18 @@ def test_students_are_one_group_however_many_of_their_answers_are_similar():
 
 
 def test_a_page_shows_so_many_programs_and_how_many_more_there_are():
-    programs = tuple(Program((f"s{number}",), MINE, 0.95) for number in range(PROGRAMS + 2))
-    page = similar_page("01_silu", [Group((("s0", 1),), 1, (Alike(NAME, programs, False),), False)])
+    programs = tuple(SubmittedProgram((f"s{number}",), MINE, 0.95) for number in range(PROGRAMS + 2))
+    page = similar_page("01_silu", [SimilarGroup((("s0", 1),), 1, (Alike(NAME, programs, False),), False)])
     assert page.count("<pre>") == PROGRAMS
     assert "Not shown: 2 programs." in page
 
 
 def test_a_page_shows_text_and_nothing_else():
-    one = Program(("<b>",), "<script>alert(1)</script>", 1.0)
-    other = Program(("o",), "\x1b[31mx \u202e", 0.95)
-    page = similar_page("01_silu", [Group((("<b>", 1), ("o", 1)), 1, (Alike(NAME, (one, other), False),), False)])
+    one = SubmittedProgram(("<b>",), "<script>alert(1)</script>", 1.0)
+    other = SubmittedProgram(("o",), "\x1b[31mx \u202e", 0.95)
+    page = similar_page(
+        "01_silu", [SimilarGroup((("<b>", 1), ("o", 1)), 1, (Alike(NAME, (one, other), False),), False)]
+    )
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
     assert "o, 95%" in page

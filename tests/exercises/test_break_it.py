@@ -9,8 +9,8 @@ import torch
 from answers import SETUP, answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.gpu import Emulator
-from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.call.tree import Tree

@@ -12,11 +12,11 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.exercises.cases.bad_labels import OUT_OF_RANGE
 from graded_kernels.autograder.gpu.emulator import Emulator
-from graded_kernels.autograder.judge.case_verdict import judge_case
-from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.judge.trial import Trial, arguments
-from graded_kernels.autograder.judge.ulp import ulp_error
+from graded_kernels.autograder.judge.checking.case_verdict import judge_case
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.comparing.trial import Trial, arguments
+from graded_kernels.autograder.judge.records.settings import Settings
+from graded_kernels.autograder.judge.records.ulp import ulp_error
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.gradient import Unattached, upstream_of

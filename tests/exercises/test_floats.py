@@ -8,9 +8,9 @@ import torch
 from answers import SETUP, answer
 from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises.floats import place
-from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.kernels.wild.floats import axpy_no_mask
 

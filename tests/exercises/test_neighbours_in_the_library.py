@@ -4,8 +4,8 @@ import pytest
 import torch
 from answers import our_answer
 from graded_kernels.autograder import EXERCISES, neighbours
+from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.judge.trial import arguments
 from turns import one_in
 
 SHARED = {"weight", "bias", "inv_freq", "b"}  # by all rows

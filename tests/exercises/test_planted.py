@@ -8,9 +8,9 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.verdicts.job import Job
 from graded_kernels.autograder.judge.verdicts.make import make
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load

@@ -9,7 +9,7 @@ import torch
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Emulator
-from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.course import gpt
 from graded_kernels.kernels import adamw, gradient_norm

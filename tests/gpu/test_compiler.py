@@ -166,5 +166,5 @@ def test_widths_are_read_from_every_form_of_instruction():
         lambda: machine_code.amd(""),
         lambda: machine_code.nvidia(ptx, "Used 40 registers"),
     ):
-        with pytest.raises(machine_code.Unreadable):
+        with pytest.raises(machine_code.UnreadableAssembly):
             unreadable()

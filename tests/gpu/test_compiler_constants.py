@@ -8,7 +8,7 @@ from bounded import bounded
 from compiler_kernels import BODY, HEADER, SM_90, described
 from graded_kernels.autograder.gpu.compiler import KernelLaunch
 from graded_kernels.autograder.gpu.compiler.ahead_of_time import compile_report
-from graded_kernels.autograder.gpu.compiler.bindings import Refused
+from graded_kernels.autograder.gpu.compiler.bindings import RefusedKernel
 from graded_kernels.autograder.gpu.compiler.extract import extract
 from graded_kernels.autograder.runner.sandbox import status
 
@@ -43,7 +43,7 @@ def test_a_constant_is_computed_within_a_budget(constant):
     def refusal():
         try:
             return str(extract(described(source)).values)
-        except Refused as refused:
+        except RefusedKernel as refused:
             return refused.message
 
     result = bounded(refusal)

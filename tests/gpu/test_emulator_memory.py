@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from both_ways import assert_same
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, poison
-from graded_kernels.autograder.gpu.emulator.address_space import Layout
+from graded_kernels.autograder.gpu.emulator.address_space import AddressLayout
 from graded_kernels.autograder.gpu.emulator.footprint import BLOCK, Kept
 from graded_kernels.autograder.gpu.emulator.order import Order
 from graded_kernels.autograder.gpu.emulator.shadow import Pages, Shadow
@@ -180,18 +180,18 @@ def test_an_address_behind_the_end_of_a_view_is_in_no_tensor():
 
 def test_layouts_know_their_elements():
     view = torch.zeros(3, 4, 5).permute(2, 0, 1)[:, :, ::2]
-    layout = Layout(tuple(view.shape), view.stride())
+    layout = AddressLayout(tuple(view.shape), view.stride())
     offsets = {
         sum(i * s for i, s in zip(index, view.stride(), strict=True))
         for index in torch.ones(view.shape).nonzero().tolist()
     }
     assert {i for i in range(layout.span) if layout.holds(torch.tensor([i]).numpy())[0]} == offsets
     assert not layout.dense
-    assert Layout((4, 8), (8, 1)).dense
-    assert Layout((8, 4), (1, 8)).dense
-    assert Layout((5, 1), (1, 77)).dense
-    assert Layout((0, 4), (4, 1)).span == 0
-    assert Layout((3,), (0,)).span == 1
+    assert AddressLayout((4, 8), (8, 1)).dense
+    assert AddressLayout((8, 4), (1, 8)).dense
+    assert AddressLayout((5, 1), (1, 77)).dense
+    assert AddressLayout((0, 4), (4, 1)).span == 0
+    assert AddressLayout((3,), (0,)).span == 1
 
 
 def test_a_shadow_of_a_huge_storage_costs_what_is_touched():

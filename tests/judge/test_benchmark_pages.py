@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.judge.comparing.trial import arguments
 from shares import Margin
 
 ROOT = Path(__file__).parents[2]

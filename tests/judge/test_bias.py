@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 import torch
 from graded_kernels.autograder import Case, Exercise, Output, Tolerance, check, elementwise, normal
-from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 
 EPS = 2.0**-23

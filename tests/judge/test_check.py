@@ -13,9 +13,9 @@ import triton
 import triton.language as tl
 from answers import answer, verdict
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Case
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.runner import InProcess
 

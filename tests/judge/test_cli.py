@@ -12,7 +12,7 @@ from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.commands import one_file
 from graded_kernels.autograder.runner import sandbox
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
-from graded_kernels.autograder.runner.call.package import Module
+from graded_kernels.autograder.runner.call.package import PackageModule
 from graded_kernels.solutions import silu as right
 
 CANDLE = """
@@ -133,7 +133,7 @@ def test_a_stub_is_told_so_in_two_lines(answer, called):
     ],
 )
 def test_the_backend_follows_the_imports(text, imported, backend, says, capsys):
-    modules = tuple(Module(f"m{i}", f"m{i}.py", source) for i, source in enumerate(imported))
+    modules = tuple(PackageModule(f"m{i}", f"m{i}.py", source) for i, source in enumerate(imported))
     answer = Answer("f", (Cell("f.py", text),), modules=modules)
     assert one_file.likely_backend(("torch", "triton"), answer) == backend
     assert says in capsys.readouterr().err

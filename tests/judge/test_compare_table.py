@@ -12,9 +12,10 @@ import time
 from unittest.mock import Mock
 
 import pytest
-from graded_kernels.autograder.judge.side_by_side import table_command, table_task
-from graded_kernels.autograder.judge.side_by_side.process import Process
-from graded_kernels.autograder.judge.side_by_side.table_job import Job, read
+from graded_kernels.autograder.judge.commands import table_command
+from graded_kernels.autograder.judge.side_by_side import table_task
+from graded_kernels.autograder.judge.side_by_side.process import TableProcess
+from graded_kernels.autograder.judge.side_by_side.table_job import ComparisonJob, read
 from graded_kernels.autograder.judge.side_by_side.table_line import about, without_report
 from graded_kernels.autograder.judge.verdicts.job import UNFIT
 from graded_kernels.autograder.words.usage import UsageError
@@ -88,7 +89,7 @@ def test_the_key_is_all_that_decides(tmp_path):
     )
     assert one.key == two.key and len({one.key, three.key, four.key}) == 3
     assert one.key != read(str(tmp_path / "jobs.jsonl"), isolated=True)[0].key
-    assert Job.from_json(one.to_json()) == one
+    assert ComparisonJob.from_json(one.to_json()) == one
 
 
 class Made:
@@ -159,7 +160,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path, monkeypatch, text):
 def test_the_name_of_a_job_does_nothing_to_a_terminal(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(table_command, "EVERY", 0)
     (job,) = read(written(tmp_path / "jobs.jsonl", JOB | {"id": "\x1b[2J\rdone"}), False)
-    table_command.Progress(1, 0).made(job, {"status": "judged"})
+    table_command.TableProgress(1, 0).made(job, {"status": "judged"})
     assert "\x1b" not in (said := capsys.readouterr().err) and "done" in said
 
 
@@ -169,7 +170,7 @@ def test_a_worker_with_other_versions_makes_no_verdict(tmp_path, monkeypatch):
     monkeypatch.setattr(table_task, "_process", lambda thread: Mock(verdict=lambda job: about(job)))
     assert json.loads(table_task.made(job.to_json(), "", 1.0)) == about(job)
     asked = job.to_json()
-    monkeypatch.setattr(Job, "versions", staticmethod(lambda: {"torch": "2.0"}))
+    monkeypatch.setattr(ComparisonJob, "versions", staticmethod(lambda: {"torch": "2.0"}))
     said = json.loads(table_task.made(asked, "", 1.0))[UNFIT]
     assert "has other versions than the machine that asks: torch 2.0" in said
 
@@ -187,7 +188,7 @@ def test_a_process_is_ended_by_its_time_and_the_next_job_gets_another(tmp_path, 
         ),
         False,
     )
-    with Process(6.0) as process:
+    with TableProcess(6.0) as process:
         verdict = process.verdict(late)
         assert verdict["status"] == "timeout" and verdict["score"] is None and not verdict["final"]
         assert "6 s of processor time" in verdict["message"]

@@ -7,9 +7,9 @@ import pytest
 from answers import PAIRS, answer
 from compiler_kernels import cache  # noqa: F401
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import notebook, terminal
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Cell
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH, y_ptr.dtype.element_ty)\n"

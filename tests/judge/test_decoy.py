@@ -6,11 +6,11 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.case_verdict import judge_case
-from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.checking.case_verdict import judge_case
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.comparing.trial import Trial, arguments, decoys
 from graded_kernels.autograder.judge.records.record import Case, Witness
-from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.judge.trial import Trial, arguments, decoys
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.elements import bits
 from graded_kernels.autograder.runner.call.examination import Call, Examined

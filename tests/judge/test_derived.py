@@ -9,14 +9,14 @@ import torch.nn.functional as F
 from answers import Unwatched
 from float32_sums import ARITHMETIC, Float32, from_the_end, in_order
 from graded_kernels.autograder import Case, Exercise, Output, check, derived
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records import derived as module
 from graded_kernels.autograder.judge.records.derived import floor_of
 from graded_kernels.autograder.judge.records.runs import Together
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge.records.ulp import ulp_size
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
-from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.judge.ulp import ulp_size
 from graded_kernels.kernels.wild import layer_norm as wild_norm
 from graded_kernels.kernels.wild import silu as wild_silu
 from graded_kernels.solutions import gelu, layer_norm, silu

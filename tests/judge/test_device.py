@@ -15,9 +15,9 @@ import triton
 import triton.language as tl
 from answers import PAIRS, answer
 from graded_kernels.autograder import EXERCISES, Emulator, Report, check
-from graded_kernels.autograder.judge.device_and_emulator import combined, emulated
-from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.device_and_emulator import combined, emulated
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call import runner
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.device import Device

@@ -13,11 +13,11 @@ import pytest
 import torch
 from answers import PAIRS, Unwatched, answer, regions
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.records.aim import Aim
 from graded_kernels.autograder.judge.records.record import MEASURED, Case, CommonMistake, Exercise, WildBug
-from graded_kernels.autograder.judge.results.aim import Aim
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.course.regions import hide_bodies
 from turns import one_in

@@ -6,9 +6,9 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.judge import judge
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call import given
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.given import unchanged

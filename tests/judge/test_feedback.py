@@ -10,8 +10,8 @@ import torch
 from answers import SETUP, answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.gpu import emulator
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.error_line import in_answer
 from graded_kernels.autograder.runner.call.printing import Few

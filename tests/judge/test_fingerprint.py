@@ -7,10 +7,10 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Case, Tolerance, WildBug
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.solutions.cross_entropy import token_mean
 from graded_kernels.solutions.policy_loss import ratio_and_end
 from wrong_answers import planted

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 from answers import answer
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.external_records import read_cases
 from graded_kernels.autograder.judge.records.record import RecordError
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import find
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Examined, Facts
 from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble

@@ -10,12 +10,12 @@ import torch
 from answers import Unwatched
 from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises.cases.wording import AGAIN
-from graded_kernels.autograder.judge import checking
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking import check as checking
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Witness
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.solutions import silu as solution
 from mistakes import MISTAKES, read_first
 

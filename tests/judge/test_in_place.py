@@ -8,12 +8,12 @@ from functools import partial
 import pytest
 import torch
 from graded_kernels.autograder import Case, CommonMistake, Output, elementwise
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.device_and_emulator import emulated
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.device_and_emulator import emulated
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Large, WildBug, Witness
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, of_cases, validate
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call import runner
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.contract import Contract

@@ -5,10 +5,10 @@ import json
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, Case, Exercise, Output, Tolerance, check, normal
-from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
 from graded_kernels.autograder.judge.report.notebook import render
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 
 INT64 = torch.iinfo(torch.int64)

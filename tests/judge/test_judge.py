@@ -7,9 +7,9 @@ import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Finding
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC, Case, Large, Tolerance
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.examination import Examined, Facts
 from graded_kernels.autograder.runner.call.outcome import Decoy, Outcome, Trouble
 

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 import torch
+from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.trial import arguments
 
 
 def last_offset(x: torch.Tensor) -> int:

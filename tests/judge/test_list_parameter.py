@@ -6,12 +6,12 @@ from dataclasses import replace
 import pytest
 import torch
 from graded_kernels.autograder import Case, Exercise, Output, Tolerance, WildBug
-from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.comparing.trial import decoys
 from graded_kernels.autograder.judge.records.derived import derived
 from graded_kernels.autograder.judge.records.record import Witness
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
-from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.judge.trial import decoys
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.outcome import Decoy
 from graded_kernels.autograder.runner.call.tree import Tree

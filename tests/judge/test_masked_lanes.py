@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge import trial
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.closeness import expect
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.comparing import trial
+from graded_kernels.autograder.judge.comparing.closeness import expect
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.runner import InProcess
 
 FIRST = 6  # cases, of which one shows it in each test

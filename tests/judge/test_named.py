@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from graded_kernels.autograder.judge.named import found, named
+from graded_kernels.autograder.judge.records.named import found, named
 from graded_kernels.autograder.words import UsageError
 
 

@@ -10,20 +10,20 @@ import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.gpu.emulator import Finding
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.closeness import Comparison, Expected, near
-from graded_kernels.autograder.judge.fault import Fault
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.comparing.closeness import Comparison, Expected, near
+from graded_kernels.autograder.judge.comparing.fault import Fault
+from graded_kernels.autograder.judge.comparing.trial import arguments
+from graded_kernels.autograder.judge.explaining.up_to import up_to
+from graded_kernels.autograder.judge.records.aim import Aim
 from graded_kernels.autograder.judge.records.record import WildBug
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import terminal
 from graded_kernels.autograder.judge.report.phrases import is_stub
-from graded_kernels.autograder.judge.results.aim import Aim
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
 from graded_kernels.autograder.judge.results.causes import causes
 from graded_kernels.autograder.judge.results.scoring import GROSS, MISSED, NAMED, SHIPPED, Points, points_of
 from graded_kernels.autograder.judge.results.sentences import ROUNDING, SENTENCES, VALUES
-from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.judge.trial import arguments
-from graded_kernels.autograder.judge.up_to import up_to
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.outcome import Trouble
 from graded_kernels.autograder.words.quality import Quality

@@ -11,11 +11,11 @@ import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, cli
 from graded_kernels.autograder.gpu.compiler import Target
-from graded_kernels.autograder.judge import cost
-from graded_kernels.autograder.judge.checking import check, check_answer
-from graded_kernels.autograder.judge.device_and_emulator import both
-from graded_kernels.autograder.judge.results.aim import Aim
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking import cost
+from graded_kernels.autograder.judge.checking.check import check, check_answer
+from graded_kernels.autograder.judge.checking.device_and_emulator import both
+from graded_kernels.autograder.judge.records.aim import Aim
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.sandbox import probe
 from graded_kernels.autograder.words.quality import Quality

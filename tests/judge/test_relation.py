@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 from answers import Unwatched, answer
-from graded_kernels.autograder.judge.case_verdict import judge_case
-from graded_kernels.autograder.judge.explained import explained
+from graded_kernels.autograder.judge.checking.case_verdict import judge_case
+from graded_kernels.autograder.judge.checking.explained import explained
+from graded_kernels.autograder.judge.checking.redaction import redacted
+from graded_kernels.autograder.judge.comparing.trial import Trial, arguments
 from graded_kernels.autograder.judge.records.record import Witness
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.redaction import redacted
-from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.judge.trial import Trial, arguments
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.runner import InProcess
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.kernels.wild import neighbours as wild
 
 ALONE = "each row alone"

@@ -4,10 +4,10 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder import check
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner import Answer, Cell, InProcess
 
 

@@ -8,8 +8,8 @@ import math
 
 import pytest
 from broken import Mutant, mutants
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from wrong_answers import Wrong
 
 SOME, ALL = 3, 10_000  # pairs of one answer's mistakes: all of them take half an hour

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 from graded_kernels.autograder.judge.records.inputs import draw
-from graded_kernels.autograder.judge.ulp import ulp_error, ulp_size
+from graded_kernels.autograder.judge.records.ulp import ulp_error, ulp_size
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from graded_kernels.autograder.judge.verdicts.job import Job, OtherVersions
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
 from graded_kernels.autograder.judge.verdicts.verdict import LATE, LOST, Damaged, Verdict
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.package import Module
+from graded_kernels.autograder.runner.call.package import PackageModule
 from graded_kernels.autograder.runner.sandbox import Limits
 
 CASE = {"name": "two zeros", "x": {"values": [0.0, float("nan"), float("inf")]}}
@@ -47,7 +47,7 @@ CHANGES = {
     "cells after it": other_answer(after=1),
     "module": other_answer(module=True),
     "name of the module": other_answer(name="another"),
-    "modules": other_answer(modules=(Module("helper", "helper.py", "c = 3"),)),
+    "modules": other_answer(modules=(PackageModule("helper", "helper.py", "c = 3"),)),
     "exercise": other_answer(exercise="silu_backward"),
     "backend": dataclasses.replace(JOB, backend="triton"),
     "seed": dataclasses.replace(JOB, seed=8),
@@ -93,10 +93,10 @@ def changed(house: Path, place: str, old: str, new: str) -> bool:
 def test_the_graders_version_is_the_source_that_decides(house):
     assert Job.versions()["grader"] == source.digest(house)
     for place in (
-        "judge/judge.py",
+        "judge/checking/judge.py",
         "exercises/silu.py",
         "judge/results/causes.py",
-        "judge/checking.py",
+        "judge/checking/check.py",
         "runner/sandbox/isolated.py",
     ):
         assert changed(house, place, "\nfrom ", '\nTEXT = {"a": """one # two"""}\nLEAST = 1 + 2\nfrom ')
@@ -123,7 +123,7 @@ def test_a_verdict_depends_on_packages_that_offer_exercises(tmp_path, monkeypatc
 
 
 def test_comments_docstrings_pages_and_points_leave_it(house):
-    place = "judge/judge.py"
+    place = "judge/checking/judge.py"
     assert not changed(house, place, (house / place).read_text().partition("\n")[0], '"""Another docstring."""')
     assert not changed(house, place, "\nfrom ", "\n\n# a comment\nfrom ")
     assert not changed(house, place, "    return ", "    # that's one more: \"\n\n    return ")

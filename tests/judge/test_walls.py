@@ -28,7 +28,7 @@ from house import (
 MOST = {"gpu": 26, "runner": 29, "judge": 26, "classroom": 0, "words": 14}  # names that others import from each
 CROSSING = 100  # names in all, with those by which the command line enters
 BEHIND = {  # modules that stand behind one, as far as the faces of other products
-    "judge.case_verdict": 20,
+    "judge.checking.case_verdict": 20,
     "judge.verdicts.make": 50,
     "judge.side_by_side.comparison": 65,
     "runner.sandbox.proof": 13,
@@ -226,4 +226,4 @@ def test_what_stands_behind_a_module_ends_at_faces(tmp_path):
         path = tmp_path / "house" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert behind("judge.check", tmp_path / "house") == {"judge.case", "judge.ulp", "runner"}
+    assert behind("judge.check", tmp_path / "house") == {"judge.case", "judge.records.ulp", "runner"}

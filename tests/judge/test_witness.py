@@ -8,10 +8,10 @@ import pytest
 import torch
 from answers import answer, our_answer
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Witness
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.runner import InProcess
 

@@ -5,9 +5,9 @@ from math import inf
 from typing import Any
 
 import torch
+from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.records.record import Exercise
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.tree import Tree
 
 LARGEST = 2**17  # numbers in the arguments of a case

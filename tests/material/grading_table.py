@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from itertools import starmap
 
 from answers import ROOT
-from graded_kernels.autograder.judge.checking import check_answer
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report.report import Report
-from graded_kernels.autograder.judge.settings import Settings
 from marks import MARKED
 from wrong_answers import WRONG, planted
 

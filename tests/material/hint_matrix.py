@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from answers import answer
 from broken import mutants
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer
 from mistakes import MISTAKES
 

@@ -19,7 +19,7 @@ DOOR = ("cli", "__main__")
 FLOORS = ("__main__", "cli", "classroom", "exercises", "judge", "runner", "gpu", "words")
 FACES = ("gpu", "runner", "judge", "classroom", "words")
 SEEN_FROM = (  # modules of which one asks how much stands behind them
-    *("judge.case_verdict", "judge.verdicts.make", "judge.side_by_side.comparison", "runner.sandbox.proof"),
+    *("judge.checking.case_verdict", "judge.verdicts.make", "judge.side_by_side.comparison", "runner.sandbox.proof"),
     *("gpu.sanitize.sanitizer", "classroom.nbgrader.grade_cells"),
 )
 

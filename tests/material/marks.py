@@ -5,8 +5,8 @@
 
 from collections.abc import Iterable
 
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from wrong_answers import SHARE_APART, Wrong
 
 WITHIN, FAR = 10, 25  # points

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 from attacks.submissions import honest
-from graded_kernels.autograder.judge.closeness import compare_all, expect
+from graded_kernels.autograder.judge.comparing.closeness import compare_all, expect
+from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.records.record import Case, Exercise
-from graded_kernels.autograder.judge.trial import arguments
 from graded_kernels.autograder.runner.call.answer import Answer as Program
 from graded_kernels.autograder.runner.call.answer import Cell, load
 from graded_kernels.autograder.runner.call.runner import InProcess

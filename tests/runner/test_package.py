@@ -5,8 +5,8 @@ import ast
 import pytest
 from answers import FOLDERS, ROOT, regions
 from graded_kernels.autograder.judge.commands import one_file as command
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.settings import Settings
 from graded_kernels.autograder.runner.call.answer import (
     Answer,
     AnswerError,
@@ -14,7 +14,7 @@ from graded_kernels.autograder.runner.call.answer import (
     Cell,
     load,
 )
-from graded_kernels.autograder.runner.call.package import Module, absolute, collect
+from graded_kernels.autograder.runner.call.package import PackageModule, absolute, collect
 from graded_kernels.autograder.runner.sandbox import Limits
 from graded_kernels.autograder.runner.sandbox.sources import Sources
 
@@ -112,7 +112,10 @@ def test_relative_imports_are_read_as_python_reads_them(statement, name, package
 
 def test_a_helper_is_found_through_a_module_that_hands_it_on():
     kernel = "import triton\n\n@triton.jit\ndef helper(x):\n    return x\n"
-    modules = (Module("p", "p", "from .deep import helper as again\n", True), Module("p.deep", "deep.py", kernel))
+    modules = (
+        PackageModule("p", "p", "from .deep import helper as again\n", True),
+        PackageModule("p.deep", "deep.py", kernel),
+    )
     answer = Answer("f", (Cell("f.py", "from . import again\n"),), name="p.f", modules=modules)
     sources = Sources(answer.python, answer.name, answer.modules)
     assert sources.helpers == {"again": ("helper", kernel)}

@@ -9,11 +9,11 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.cost import _among_others, judge_process
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.cost import _among_others, judge_process
+from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.records.record import MEMORY
-from graded_kernels.autograder.judge.settings import Settings
-from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call import borrowed
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call, Examined

@@ -10,7 +10,7 @@ from graded_kernels.autograder.gpu.emulator import Finding
 from graded_kernels.autograder.runner.call.elements import any_numbers
 from graded_kernels.autograder.runner.sandbox import status
 from graded_kernels.autograder.runner.sandbox.wire import buffers, checked
-from graded_kernels.autograder.runner.sandbox.wire.buffers import DTYPES, Layout, Shared
+from graded_kernels.autograder.runner.sandbox.wire.buffers import DTYPES, BufferLayout, Shared
 
 VIEWS = {
     "contiguous": lambda t: t,
@@ -35,7 +35,7 @@ def test_a_tensor_arrives_as_it_left(view, dtype):
     [layout] = buffers.lay_out([tensor])
     with Shared(layout.nbytes) as shared:
         buffers.put(shared, layout, tensor)
-        arrived = shared.tensor(Layout.of(json.loads(json.dumps(layout.data()))))
+        arrived = shared.tensor(BufferLayout.of(json.loads(json.dumps(layout.data()))))
         assert (arrived.dtype, arrived.shape) == (tensor.dtype, tensor.shape)
         assert arrived.equal(tensor)
         assert 0 in tensor.shape or arrived.stride() == tensor.stride()
@@ -70,7 +70,9 @@ def test_the_same_nan_is_no_change():
         assert buffers.same(shared, layout, tensor)
 
 
-@pytest.mark.parametrize("layout", [Layout("float32", (2000,), (1,), 0), Layout("float32", (2,), (5000,), 0)])
+@pytest.mark.parametrize(
+    "layout", [BufferLayout("float32", (2000,), (1,), 0), BufferLayout("float32", (2,), (5000,), 0)]
+)
 def test_no_tensor_reaches_out_of_its_memory(layout):
     with Shared(100) as shared, pytest.raises(ValueError, match="outside"):
         shared.tensor(layout)

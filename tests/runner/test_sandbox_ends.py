@@ -77,7 +77,7 @@ def test_an_interrupted_probe_leaves_nothing_running(setting_up, monkeypatch):
 
     monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
     monkeypatch.setattr(bubblewrap, "command", lambda *args: setting_up.command)
-    monkeypatch.setattr(paths, "view", lambda: paths.View((), ()))
+    monkeypatch.setattr(paths, "view", lambda: paths.FileView((), ()))
     with pytest.raises(KeyboardInterrupt):
         PROBE._tried({}, ("bubblewrap",), walled=True)
     assert not runs(setting_up.second())

@@ -36,7 +36,7 @@ def test_what_is_hidden_lies_beneath_no_readable_path(tmp_path):
         (tmp_path / name).touch()
     lib = f"{tmp_path}/lib"
     hidden = (f"{lib}/course/solutions", f"{lib}/course/autograder/exercises")
-    readable, listable = paths.View((lib,), hidden).rules()
+    readable, listable = paths.FileView((lib,), hidden).rules()
     assert f"{lib}/torch" in readable
     assert not any(h.startswith(r + "/") or h == r for h in hidden for r in readable)
     assert set(listable) == {lib, f"{lib}/course", f"{lib}/course/autograder"}

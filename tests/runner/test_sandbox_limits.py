@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.checking import check_answer
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.sandbox import Budget, Isolated, Limits, Worker, probe
@@ -119,11 +119,11 @@ def test_threads_and_children_are_counted():
     )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        account = linux.Process(process.pid)
+        account = linux.ProcessStatus(process.pid)
         assert account.processor_time() >= 0.4
         assert account.resident()
         process.communicate(b"\n")
-    for gone in (account, linux.Process(process.pid)):
+    for gone in (account, linux.ProcessStatus(process.pid)):
         assert gone.processor_time() is None
         assert gone.resident() is None
         gone.close()
@@ -237,7 +237,7 @@ def test_a_process_cannot_name_itself_a_memory_of_its_own_choice():
     code = "open('/proc/self/comm', 'w').write('\\nRssAnon:1 kB'); print('named', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout.readline() == b"named\n"
-        with contextlib.closing(linux.Process(child.pid)) as process:
+        with contextlib.closing(linux.ProcessStatus(child.pid)) as process:
             found = process.resident()
         child.communicate(b"\n")
     assert found > MIB

@@ -6,7 +6,7 @@ import triton
 import triton.language as tl
 from answers import our_answer
 from graded_kernels.autograder import EXERCISES, Emulator
-from graded_kernels.autograder.judge.trial import arguments
+from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.runner.sandbox.worker.recorder import Recorder
 from graded_kernels.autograder.runner.sandbox.worker.replay import Player
 from triton.runtime import interpreter

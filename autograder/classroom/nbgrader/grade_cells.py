@@ -27,7 +27,7 @@ from .notebook_file import MEGABYTE, beginning
 from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .points import weights_of
 from .rebuild import MOVED, RECORD, UNREAD, grade_id, is_added, is_answer, is_check
-from .submission import Check, NotReleased, Released, Stop
+from .submission import CheckCell, NotReleased, Released, Stop
 
 
 class Grade(NbGraderPreprocessor):
@@ -102,7 +102,7 @@ class Grade(NbGraderPreprocessor):
             self.parent.parent.summary.published.append(f"{name}: {', '.join(same)}")
 
     def _graded(
-        self, nb: NotebookNode, index: int, check: Check, released: Released
+        self, nb: NotebookNode, index: int, check: CheckCell, released: Released
     ) -> tuple[float, list[NotebookNode]]:
         """The points of the check cell at ``index``, and what it shows. Raises NotGradable."""
         verdicts: dict[str, Verdict] = {}

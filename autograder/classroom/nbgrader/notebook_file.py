@@ -19,7 +19,7 @@ PICTURE = re.compile(r"attachment:([^\s)\]>\"']+)")
 TOO_LARGE = f"\n\n(A picture was left out: those of a notebook may take {PICTURES} MB. It is in the submitted file.)"
 
 
-class Unreadable(Exception):
+class UnreadableSubmission(Exception):
     """A submission out of which nothing can be read; the message completes "The submitted file ..."."""
 
 
@@ -45,42 +45,44 @@ def read(path: str | Path, megabytes: float, code_megabytes: float) -> list[Piec
     try:
         content = json.loads(_bytes(path, megabytes).decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise Unreadable("is not a notebook: it is not text.") from None
+        raise UnreadableSubmission("is not a notebook: it is not text.") from None
     except json.JSONDecodeError as error:
-        raise Unreadable(f"is not a notebook: line {error.lineno} is not JSON ({error.msg}).") from None
+        raise UnreadableSubmission(f"is not a notebook: line {error.lineno} is not JSON ({error.msg}).") from None
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"is not a notebook: its JSON cannot be read ({error}).") from None
+        raise UnreadableSubmission(f"is not a notebook: its JSON cannot be read ({error}).") from None
     cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
-        raise Unreadable("is not a notebook: it has no list of cells. Save it from JupyterLab and hand it in again.")
+        raise UnreadableSubmission(
+            "is not a notebook: it has no list of cells. Save it from JupyterLab and hand it in again."
+        )
     pictures = _Pictures()
     pieces = [piece for piece in (_piece(cell, pictures) for cell in cells) if piece]
     if not pieces:
-        raise Unreadable("is a notebook without any cell.")
+        raise UnreadableSubmission("is a notebook without any cell.")
     if sum(len(piece.source) for piece in pieces) > code_megabytes * MEGABYTE:
-        raise Unreadable(f"holds more than {code_megabytes:g} MB of code and text.")
+        raise UnreadableSubmission(f"holds more than {code_megabytes:g} MB of code and text.")
     if len(pieces) > CELLS:
-        raise Unreadable(f"has {len(pieces)} cells, of at most {CELLS}.")
+        raise UnreadableSubmission(f"has {len(pieces)} cells, of at most {CELLS}.")
     return pieces
 
 
 def _bytes(path: str | Path, megabytes: float) -> bytes:
     if Path(path).parent.is_symlink():  # to another learner's folder, say
-        raise Unreadable("lies in a folder that is a symbolic link.")
+        raise UnreadableSubmission("lies in a folder that is a symbolic link.")
     try:
         with open(path, "rb", opener=_open_file) as file:
             facts = os.fstat(file.fileno())
             if not stat.S_ISREG(facts.st_mode):
-                raise Unreadable("is not a file.")
+                raise UnreadableSubmission("is not a file.")
             if not facts.st_size:
-                raise Unreadable("is empty.")
+                raise UnreadableSubmission("is empty.")
             if facts.st_size > megabytes * MEGABYTE:
                 size = f"{facts.st_size / MEGABYTE:.0f} MB large, of at most {megabytes:g}"
-                raise Unreadable(f"is {size}. Clear the outputs and hand it in again.")
+                raise UnreadableSubmission(f"is {size}. Clear the outputs and hand it in again.")
             return file.read()
     except OSError as error:
         reason = "is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
-        raise Unreadable(f"{reason}.") from None
+        raise UnreadableSubmission(f"{reason}.") from None
 
 
 def _open_file(path: str, flags: int) -> int:

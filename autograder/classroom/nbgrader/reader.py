@@ -24,7 +24,7 @@ from nbformat import NotebookNode
 
 from ...runner import LineServer
 from .notebook_code import is_published, plain_python, without_course
-from .notebook_file import Unreadable, beginning, plain, read
+from .notebook_file import UnreadableSubmission, beginning, plain, read
 from .rebuild import (
     PYTHON,
     RECORD,
@@ -65,11 +65,11 @@ class Reader:
                 notebook: NotebookNode = nbformat.from_dict(came["notebook"])
                 return notebook
             if "unreadable" in came:
-                raise Unreadable(came["unreadable"])
+                raise UnreadableSubmission(came["unreadable"])
             if "at" not in came:
-                raise Unreadable("is not a notebook: its JSON takes too long to read.")
+                raise UnreadableSubmission("is not a notebook: its JSON takes too long to read.")
             if len(slow) == SLOW_CELLS:
-                raise Unreadable(f"has more than {SLOW_CELLS} cells that take too long to read as Python.")
+                raise UnreadableSubmission(f"has more than {SLOW_CELLS} cells that take too long to read as Python.")
             slow.append(came["at"])
 
     def _asked(self, request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -102,7 +102,7 @@ def _answer(request: dict[str, Any]) -> None:
     _limit_processor(SECONDS)
     try:
         _tell(notebook=_rebuilt(request))
-    except Unreadable as error:
+    except UnreadableSubmission as error:
         _tell(unreadable=str(error))
     except MemoryError:
         _tell(unreadable=f"takes more than {MEMORY >> 20:,} MiB of memory to read.")
@@ -145,7 +145,7 @@ def _is_quick(place: str, source: str, slow: Collection[str]) -> bool:
     if place in slow:
         return False
     if time.process_time() > SECONDS:
-        raise Unreadable(f"takes more than {SECONDS} s to read as Python.")
+        raise UnreadableSubmission(f"takes more than {SECONDS} s to read as Python.")
     _tell(at=place)
     _limit_processor(CELL_SECONDS)
     begun = time.process_time()

@@ -18,7 +18,7 @@ from nbgrader.coursedir import CourseDirectory
 from ...judge import Job
 from ...runner import Answer, Cell
 from . import other_files, points
-from .notebook_file import Unreadable, plain
+from .notebook_file import UnreadableSubmission, plain
 from .other_files import answers, digest, renamed, why_unread
 from .pages import NotGradable, notes_output
 from .reader import Reader
@@ -131,7 +131,7 @@ class Released:
 
 
 @dataclass
-class Check:
+class CheckCell:
     """A check cell's answer: the notebook's code in order up to the check. Cells between the answer and its check may
     hold a helper, and a learner who runs the check has run them.
     """
@@ -172,7 +172,7 @@ class Notebook:
         places = [] if self.unread else [index for index, cell in enumerate(node.cells) if is_check(cell)]
         self._checks = {grade_id(node.cells[index]): _check(node, code, index) for index in places}
 
-    def check(self, name: str) -> Check:
+    def check(self, name: str) -> CheckCell:
         """The check of this grade id. Raises NotGradable."""
         found = self._checks[name]
         if isinstance(found, NotGradable):
@@ -180,10 +180,10 @@ class Notebook:
         return found
 
     def jobs(self, job_of: Callable[[Answer, str], Job], stopped_in: Callable[[Job], Stop | None]) -> Iterator[Job]:
-        """The jobs whose verdicts it takes, as far as is known; the arguments are those of `Check.job`."""
+        """The jobs whose verdicts it takes, as far as is known; the arguments are those of `CheckCell.job`."""
         stopped: dict[str, str] = {}
         for check in self._checks.values():
-            if isinstance(check, Check):
+            if isinstance(check, CheckCell):
                 yield check.job(stopped, job_of, stopped_in)
 
 
@@ -222,7 +222,7 @@ class Submission:
         paths = self._released.path(name), self._released.published(name)
         try:
             return self._reader.rebuilt(self.folder / f"{stem}.ipynb", *paths)
-        except Unreadable as error:
+        except UnreadableSubmission as error:
             return f"The submitted file {error}"
 
     def _noted(self, name: str, node: NotebookNode | str, notes: list[str]) -> NotebookNode:
@@ -262,7 +262,7 @@ def running_code(nb: NotebookNode) -> dict[int, Cell]:
     return found
 
 
-def _check(nb: NotebookNode, code: dict[int, Cell], index: int) -> Check | NotGradable:
+def _check(nb: NotebookNode, code: dict[int, Cell], index: int) -> CheckCell | NotGradable:
     """The check in the cell at ``index``, or why it cannot be graded."""
     name = grade_id(nb.cells[index])
     answer_id = name.removesuffix("-check")
@@ -272,4 +272,4 @@ def _check(nb: NotebookNode, code: dict[int, Cell], index: int) -> Check | NotGr
     at = ids[answer_id]
     cells = tuple(cell for number, cell in code.items() if number < index)
     exercise, backend = exercise_of(answer_id)
-    return Check(Answer(exercise, cells, after=sum(at < number < index for number in code)), backend)
+    return CheckCell(Answer(exercise, cells, after=sum(at < number < index for number in code)), backend)

@@ -74,10 +74,12 @@ def spread(generator: Generator) -> Tensor:
     return values.masked_fill(~values.isfinite(), 1.0)
 
 
-Batch = Callable[[Generator, tuple[str, ...], str], Args]  # (generator, parameters, the swept one) -> the arguments
+BatchMaker = Callable[
+    [Generator, tuple[str, ...], str], Args
+]  # (generator, parameters, the swept one) -> the arguments
 
 
-def along(values: Values, others: Callable[..., Values] = draw.gradient) -> Batch:
+def along(values: Values, others: Callable[..., Values] = draw.gradient) -> BatchMaker:
     """The swept parameter runs through these values, the others are gradients of its shape and dtype."""
 
     def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
@@ -87,17 +89,17 @@ def along(values: Values, others: Callable[..., Values] = draw.gradient) -> Batc
     return batch
 
 
-def listed(*values: float) -> Batch:
+def listed(*values: float) -> BatchMaker:
     """Returns a batch of these float32 values."""
     return along(draw.tensor(values), draw.without_zeros)
 
 
-def alone(*shape: int) -> Batch:
+def alone(*shape: int) -> BatchMaker:
     """One element, where no function of the course is flat: which number it is decides nothing."""
     return along(draw.full(*shape, value=-1.7), lambda *sizes: draw.uniform(*sizes).plus(1.0))
 
 
-def shaped(*shape: int, dtype: torch.dtype = torch.float32, layout: Values = draw.same) -> Batch:
+def shaped(*shape: int, dtype: torch.dtype = torch.float32, layout: Values = draw.same) -> BatchMaker:
     """Random tensors of this shape, each laid out by ``layout``."""
 
     def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
@@ -110,7 +112,7 @@ def shaped(*shape: int, dtype: torch.dtype = torch.float32, layout: Values = dra
     return batch
 
 
-def first_as(layout: Values) -> Batch:
+def first_as(layout: Values) -> BatchMaker:
     """The first parameter lies in memory as ``layout`` has it, the others are contiguous."""
 
     def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
@@ -126,10 +128,10 @@ def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
     return tuple(one if p == swept else one * 1e-8 for p, one in zip(parameters, drawn, strict=True))
 
 
-Make = Callable[..., Case]  # of a name, a batch, a hint, and fields of the case
+CaseMaker = Callable[..., Case]  # of a name, a batch, a hint, and fields of the case
 
 
-def values(case: Make) -> tuple[Case, ...]:
+def values(case: CaseMaker) -> tuple[Case, ...]:
     """Which numbers: ordinary ones, zeros, small and large."""
     return (
         case(
@@ -160,7 +162,7 @@ def values(case: Make) -> tuple[Case, ...]:
 EMPTY = "An empty tensor: return an empty tensor, and launch no program."
 
 
-def layouts(case: Make) -> tuple[Case, ...]:
+def layouts(case: CaseMaker) -> tuple[Case, ...]:
     """Which shapes, and how the tensors lie in memory."""
     return (
         case(
@@ -201,7 +203,7 @@ def layouts(case: Make) -> tuple[Case, ...]:
     )
 
 
-def first_alone(case: Make, first: str) -> tuple[Case, ...]:
+def first_alone(case: CaseMaker, first: str) -> tuple[Case, ...]:
     """The first parameter lies otherwise than the others."""
     return (
         case(
@@ -240,7 +242,7 @@ def elementwise(
     ``lambda generator, x: (x, 30.0)``.
     """
 
-    def case(name: str, batch: Batch, hint: str, **more: Any) -> Case:
+    def case(name: str, batch: BatchMaker, hint: str, **more: Any) -> Case:
         def inputs(generator: Generator) -> Args:
             return arguments(generator, *batch(generator, parameters, swept))
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ..emulator import advice
 from . import cache
-from .bindings import Refused
+from .bindings import RefusedKernel
 from .extract import Extract, extract, source_lines
 from .forms import covering, distinguished, form_of, forms, kernels
 from .kernel_launch import SEAM, Json, KernelLaunch
@@ -50,7 +50,7 @@ class _Job:
     whole: bool
     counted: bool = False
     extract: Extract | None = None
-    refused: Refused | None = None
+    refused: RefusedKernel | None = None
     key: str = ""
     result: Json | None = None
     cached: bool = False
@@ -150,7 +150,7 @@ def machine_code_report(launches: Iterable[KernelLaunch], run_jobs: RunJobs) -> 
     try:
         _compile(jobs, run_jobs)
     except CannotCompile as error:
-        jobs = [replace(job, refused=Refused("not-run", str(error)), result=None) for job in jobs]
+        jobs = [replace(job, refused=RefusedKernel("not-run", str(error)), result=None) for job in jobs]
     return {"about": NOT_SAID, "kernels": [_counted(job) for job in jobs]}
 
 
@@ -206,10 +206,10 @@ def _prepare(
     jobs = [_Job(launch, target, whole, counted) for target in targets]
     try:
         found = extract(launch)
-    except Refused as reason:
+    except RefusedKernel as reason:
         return [replace(job, refused=reason) for job in jobs]
     except RecursionError:
-        too_deep = Refused("not-run", "the source is nested too deeply to be read")
+        too_deep = RefusedKernel("not-run", "the source is nested too deeply to be read")
         return [replace(job, refused=too_deep) for job in jobs]
     content = found.content()
     for job in jobs:
@@ -259,9 +259,9 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
     for number, answer in run_jobs(*_requests(waiting)) if waiting else ():
         job = waiting[number]
         if "unsuited" in answer:
-            job.refused = Refused("fail", answer["unsuited"])
+            job.refused = RefusedKernel("fail", answer["unsuited"])
         elif "late" in answer:  # decides nothing: dozens of forms share the time, and none of them need be slow
-            job.refused = Refused("not-run", answer["late"])
+            job.refused = RefusedKernel("not-run", answer["late"])
         elif "lost" in answer:
             doubtful.append((job, answer["lost"]))
         else:
@@ -269,7 +269,7 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
             cache.write(job.key, job.result)
     works = _works(tuple({job.target: None for job, _ in doubtful}), run_jobs)
     for job, reason in doubtful:
-        job.refused = Refused("fail" if works[job.target] else "not-run", reason)
+        job.refused = RefusedKernel("fail" if works[job.target] else "not-run", reason)
 
 
 def _requests(jobs: list[_Job]) -> tuple[list[Json], list[Json]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 
-class Refused(Exception):
+class RefusedKernel(Exception):
     """Why a kernel is not compiled. status: "fail" where no GPU could run it, "not-run" where we cannot tell. known:
     Triton's compiler refuses it as well, without a look at what it means.
     """
@@ -34,20 +34,20 @@ class Import:
 
 
 Bound = Import | ast.stmt | ast.expr
-Names = dict[str, list[Bound]]
+BoundNames = dict[str, list[Bound]]
 
 
-def bindings(tree: ast.Module) -> Names:
+def bindings(tree: ast.Module) -> BoundNames:
     """Returns for each name what may be bound to it, most likely first: `Import`, a statement, or an expression.
 
     A function defined twice is the last one, as in Python. An ``except`` or ``else`` branch adds second choices.
     """
-    found: Names = {}
+    found: BoundNames = {}
     _collect(tree.body, found, first=True)
     return found
 
 
-def _collect(body: list[ast.stmt], found: Names, first: bool) -> None:
+def _collect(body: list[ast.stmt], found: BoundNames, first: bool) -> None:
     for statement in body:
         for name, value in _bound_by(statement):
             if first:

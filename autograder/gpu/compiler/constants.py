@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from .bindings import Import, Names, dotted
+from .bindings import BoundNames, Import, dotted
 
 BUDGET = 20_000  # what all constants of a launch may take together: an expression, an element, a character count as one
 DEEP = 100  # expressions within expressions, through names as well
@@ -58,7 +58,7 @@ class Evaluator:
     Every name is worked out once. Numbers of more than 64 bits, and whatever exceeds `BUDGET` or `DEEP`, are Unknown.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: BoundNames) -> None:
         self.names = names
         self._known: dict[str, object] = {}  # by name: its value, or the Unknown that it is
         self._depth = self._spent = 0

@@ -27,7 +27,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from .bindings import Bound, Import, Names, Refused, bindings
+from .bindings import Bound, BoundNames, Import, RefusedKernel, bindings
 from .constants import Evaluator, Unknown
 from .kernel_launch import Json, KernelLaunch
 
@@ -40,7 +40,7 @@ _USELESS = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.Joi
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionText:
     """line: where ``def`` stands in the source. options: as given to ``@triton.jit``."""
 
     text: str
@@ -52,7 +52,7 @@ class Function:
 class Extract:
     """What was cut out of a source: see the module's docstring."""
 
-    functions: dict[str, Function]
+    functions: dict[str, FunctionText]
     values: dict[str, object]
 
     def content(self) -> Json:
@@ -74,12 +74,12 @@ def extract(launch: KernelLaunch) -> Extract:
 
 
 @functools.lru_cache(maxsize=2)  # 5 % of a check of attention_backward, which reads one source for 51 launches
-def _bindings(source: str) -> Names:
+def _bindings(source: str) -> BoundNames:
     """The names that the top level of ``source`` binds (`bindings`). Raises Refused where it cannot be read."""
     try:
         return bindings(ast.parse(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise Refused("not-run", f"the source cannot be read: {error}") from error
+        raise RefusedKernel("not-run", f"the source cannot be read: {error}") from error
 
 
 @functools.lru_cache(maxsize=64)  # 6 % of a check of layer_norm_backward, which reads a function for 38 launches
@@ -110,7 +110,7 @@ class _Extractor:
         self.evaluate = Evaluator(self.names)
         self.launch, self.given, self.helpers = launch, given, helpers
         self._found: dict[str, ast.FunctionDef | None] = {}
-        self.functions: dict[str, Function] = {}
+        self.functions: dict[str, FunctionText] = {}
         self.values: dict[str, object] = {}
 
     def run(self, *roots: str) -> Extract:
@@ -121,7 +121,7 @@ class _Extractor:
                 continue
             node = self._jit_function(name) or (self._launched(name) if name in roots else None)
             if node is None:
-                raise Refused("not-run", self._missing(name))
+                raise RefusedKernel("not-run", self._missing(name))
             self.functions[name] = self._function(node)
             queue += self._uses(node)
         return Extract(dict(sorted(self.functions.items())), dict(sorted(self.values.items())))
@@ -154,18 +154,18 @@ class _Extractor:
                 return decorator
         return None
 
-    def _function(self, node: ast.FunctionDef) -> Function:
+    def _function(self, node: ast.FunctionDef) -> FunctionText:
         arguments = node.args
         for default in [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]:
             if not all(isinstance(part, _DEFAULT) for part in ast.walk(default)):
                 message = "the default value of a kernel's parameter is computed; write a constant"
-                raise Refused("not-run", message, default.lineno)
+                raise RefusedKernel("not-run", message, default.lineno)
         decorator = self._jit(node)
         keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
         options = {k.arg: _option(k.value) for k in keywords if k.arg in _OPTIONS}
         block = self.lines[node.lineno - 1 : node.end_lineno]
         text = "\n".join(line[node.col_offset :] if not line[: node.col_offset].strip() else line for line in block)
-        return Function(text, node.lineno, options)
+        return FunctionText(text, node.lineno, options)
 
     def _uses(self, node: ast.FunctionDef) -> list[str]:
         """Check every name and attribute of a function; fill ``values``; return the functions it calls."""
@@ -193,20 +193,20 @@ class _Extractor:
             self.values[name] = self.given[name]
         elif choices is None:
             if name not in _PYTHON:  # the compiler has its own words for Python's builtins
-                raise Refused("not-run", f"the source does not define {name}", node.lineno)
+                raise RefusedKernel("not-run", f"the source does not define {name}", node.lineno)
         elif isinstance(choices[0], Import):
             self.values[name] = self._imported(node, [c for c in choices if isinstance(c, Import)], attribute)
         elif isinstance(choices[0], ast.expr):
             self.values[name] = self._evaluated(node, choices[0])
         elif isinstance(choices[0], ast.FunctionDef) and self._jit(choices[0], "constexpr_function"):
             message = f"{name} is a @triton.constexpr_function: the compiler would run it as Python"
-            raise Refused("not-run", message, node.lineno)
+            raise RefusedKernel("not-run", message, node.lineno)
         else:
             what = "class" if isinstance(choices[0], ast.ClassDef) else "function without @triton.jit"
             # Triton looks for functions in all of a kernel, whether or not they are reached. A decorator may make
             # something else of one.
             known = isinstance(choices[0], ast.FunctionDef) and not choices[0].decorator_list and len(choices) == 1
-            raise Refused("fail", f"{name} is a Python {what}: a GPU cannot call it", node.lineno, known)
+            raise RefusedKernel("fail", f"{name} is a Python {what}: a GPU cannot call it", node.lineno, known)
 
     def _imported(self, node: ast.Name, choices: list[Import], attribute: str | None) -> object:
         name, first = node.id, choices[0]
@@ -222,9 +222,9 @@ class _Extractor:
         except Unknown:
             if first.name and first.module.partition(".")[0] not in ("numpy", "torch"):
                 message = f"{name} is imported from {first.module}: {ADVICE}"
-                raise Refused("not-run", message, node.lineno) from None
+                raise RefusedKernel("not-run", message, node.lineno) from None
             message = f"{shown} is Python for the CPU: a kernel can use triton.language and other @triton.jit functions"
-            raise Refused("fail", message, node.lineno) from None
+            raise RefusedKernel("fail", message, node.lineno) from None
         if first.name:
             return value
         held = self.values.get(name)
@@ -235,12 +235,12 @@ class _Extractor:
         """What a function of another module needs; where it is refused, the line is that of ``node``, its use here."""
         self.helpers.append(node.id)
         if len(self.helpers) > HELPERS:
-            raise Refused("not-run", f"the kernel needs more than {HELPERS} helpers of other modules")
+            raise RefusedKernel("not-run", f"the kernel needs more than {HELPERS} helpers of other modules")
         function, source = self.launch.helpers[node.id]
         try:
             found = _Extractor(source, self.launch, {}, self.helpers).run(function)
-        except Refused as refused:
-            raise Refused(refused.status, refused.message, node.lineno, refused.known) from None
+        except RefusedKernel as refused:
+            raise RefusedKernel(refused.status, refused.message, node.lineno, refused.known) from None
         return {"function": function, "of": found.content()}
 
     def _evaluated(self, node: ast.Name, expression: ast.expr) -> object:
@@ -250,7 +250,7 @@ class _Extractor:
             if isinstance(expression, _USELESS):
                 return {"opaque": True}
             message = f"{node.id} is computed when the file runs; the compiler report reads constants only"
-            raise Refused("not-run", message, node.lineno) from None
+            raise RefusedKernel("not-run", message, node.lineno) from None
 
 
 def _of_floats(value: object) -> bool:
@@ -264,7 +264,7 @@ def _option(node: ast.expr) -> object:
             return value
         case ast.List(elts=items) | ast.Tuple(elts=items) if all(isinstance(i, ast.Constant) for i in items):
             return [_option(item) for item in items]
-    raise Refused("not-run", "an option of @triton.jit is computed; write it out", node.lineno)
+    raise RefusedKernel("not-run", "an option of @triton.jit is computed; write it out", node.lineno)
 
 
 def _elsewhere(bound: Bound) -> bool:
@@ -274,9 +274,13 @@ def _elsewhere(bound: Bound) -> bool:
 
 def _check_attributes(node: ast.AST) -> None:
     if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
-        raise Refused("not-run", f"{node.attr} is private: only Triton's public language is compiled here", node.lineno)
+        raise RefusedKernel(
+            "not-run", f"{node.attr} is private: only Triton's public language is compiled here", node.lineno
+        )
     if isinstance(node, ast.Name) and node.id in ("getattr", "hasattr"):
-        raise Refused("not-run", f"{node.id} reaches past Triton's language: write the attribute's name", node.lineno)
+        raise RefusedKernel(
+            "not-run", f"{node.id} reaches past Triton's language: write the attribute's name", node.lineno
+        )
 
 
 def source_lines(source: str) -> list[str]:

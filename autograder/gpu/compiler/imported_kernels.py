@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Callable, Mapping
 
-from .bindings import Import, Names, bindings
+from .bindings import BoundNames, Import, bindings
 
 _DEEP = 8  # modules that hand a name on
 
@@ -42,7 +42,7 @@ class _Modules:
         return self._definition(origin, bound.name, depth - 1) if origin is not None else None
 
 
-def _bindings(text: str) -> Names:
+def _bindings(text: str) -> BoundNames:
     """What the top level of ``text`` binds; nothing where it is not Python."""
     try:
         return bindings(ast.parse(text))

@@ -9,7 +9,7 @@ Numbers = dict[str, int | dict[str, int] | None]  # of machine code: see the pac
 NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
 
 
-class Unreadable(Exception):
+class UnreadableAssembly(Exception):
     """A compiler's output of an unknown form."""
 
 
@@ -26,7 +26,7 @@ def nvidia(ptx: str, ptxas: str) -> Numbers:
     registers = re.findall(r"Used (\d+) registers", ptxas)
     spilled = re.findall(r"(\d+) bytes spill stores", ptxas)
     if not registers or not spilled:
-        raise Unreadable("this Triton is not known here: no registers or spills in what its assembler says")
+        raise UnreadableAssembly("this Triton is not known here: no registers or spills in what its assembler says")
     loads: Counter[int] = Counter(8 * int(size, 0) for size in _PTX_COPY.findall(ptx))
     stores: Counter[int] = Counter()
     for direction, words in _PTX.findall(ptx):
@@ -51,7 +51,7 @@ def amd(assembly: str) -> Numbers:
     found = (re.search(rf"^\s*\.{name}:\s+(\d+)", assembly, re.M) for name in _COUNTS)
     counts = [match for match in found if match]
     if len(counts) < len(_COUNTS):
-        raise Unreadable("this Triton is not known here: no register counts in its AMD assembly")
+        raise UnreadableAssembly("this Triton is not known here: no register counts in its AMD assembly")
     vector, scalar, spilled = (int(match[1]) for match in counts)
     return {"registers": vector, "scalar_registers": scalar, "spills": 4 * spilled, **_widths(loads, stores)}
 

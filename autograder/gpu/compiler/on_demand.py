@@ -16,9 +16,9 @@ from typing import Any
 from .ahead_of_time import job_of
 from .kernel_launch import KernelLaunch
 from .targets import Target
-from .worker import Module, build, stages_of
+from .worker import KernelModule, build, stages_of
 
-Code = Mapping[str, str | bytes]
+CompiledCode = Mapping[str, str | bytes]
 _SECONDS = 120
 
 
@@ -26,7 +26,9 @@ class NotCompiled(RuntimeError):
     """Why there is no code; one sentence."""
 
 
-def code_of(launch: KernelLaunch, architecture: int, places: Mapping[str, tuple[str, int]] | None = None) -> Code:
+def code_of(
+    launch: KernelLaunch, architecture: int, places: Mapping[str, tuple[str, int]] | None = None
+) -> CompiledCode:
     """The code of each stage (``ttir``, ``ttgir``, ``llir``, ``ptx``, ``cubin``) for an NVIDIA GPU. places: the file
     and line of functions, which the code names. Raises NotCompiled.
     """
@@ -48,7 +50,7 @@ def main() -> None:
     """Compiles the job on the standard input."""
     asked = json.load(sys.stdin)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
-        module = Module(asked["module"], folder)
+        module = KernelModule(asked["module"], folder)
         for name, (file, line) in asked["places"].items():
             _put(module.names.get(name), file, line)
         built = build(asked["job"], module)

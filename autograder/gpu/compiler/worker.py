@@ -21,7 +21,7 @@ from .name_check import Refusal
 from .names import DEVICE_FUNCTIONS
 from .operations import operations
 from .sass.disassembly import MissingTool
-from .sass.instructions import Compiled, Thread, thread_of
+from .sass.instructions import CompiledLaunch, Thread, thread_of
 from .targets import Target
 
 FRONT = "ttir"  # the stage that Triton's front end makes
@@ -35,7 +35,7 @@ class Unsuited(Exception):
     """The launch's own options keep it off this GPU."""
 
 
-class Module:
+class KernelModule:
     """A kernel, its helpers and constants, as live functions.
 
     extract: the content of an `extract.Extract`. folder: where their text is written. names: what the module binds.
@@ -60,7 +60,7 @@ class Module:
 
     def helper(self, extract: Json, name: str) -> Any:
         """The function of this name in another module."""
-        return Module(extract, self.folder).names[name]
+        return KernelModule(extract, self.folder).names[name]
 
     def place(self, line: int) -> tuple[str | None, int | None]:
         """Returns the function that a line of the file is in, and the line counted from that function's ``def``."""
@@ -68,7 +68,7 @@ class Module:
         return (name, line - self.starts[name]) if name else (None, None)
 
 
-def build(job: Json, module: Module) -> tuple[Any, Any, Any]:
+def build(job: Json, module: KernelModule) -> tuple[Any, Any, Any]:
     """The source for Triton, the GPU's backend, and the launch's options. Raises Refusal and Unsuited."""
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, make_backend
@@ -190,10 +190,10 @@ def _thread(job: Json, ttir: str, cubin: bytes, metadata: Json) -> Json:
     """What a thread of the launch carries out (`sass.instructions`), and how many warps a program has."""
     grid, warps = tuple(job["size"]["grid"]), metadata["num_warps"]
     numbers = job["constants"] | job["size"]["numbers"]
-    return asdict(thread_of(Compiled(ttir, cubin, numbers, grid, warps))) | {"warps": warps}
+    return asdict(thread_of(CompiledLaunch(ttir, cubin, numbers, grid, warps))) | {"warps": warps}
 
 
-def explain(raised: Exception, module: Module, diagnostics: str) -> Json:
+def explain(raised: Exception, module: KernelModule, diagnostics: str) -> Json:
     """Returns the message of an exception of the compiler, and the function and the line within it of the learner's
     innermost call. diagnostics: what the compiler wrote to stderr.
     """
@@ -223,13 +223,13 @@ def unwrap(message: str) -> str:
     return match[3] if match else message
 
 
-def attempt(job: Json, request: Json, modules: dict[int, Module], folder: str) -> Json:
+def attempt(job: Json, request: Json, modules: dict[int, KernelModule], folder: str) -> Json:
     """Compiles one job, and returns its result without the time (see `results`). modules: those made so far, by their
     number in the request.
     """
     try:
         if job["module"] not in modules:
-            modules[job["module"]] = Module(request["modules"][job["module"]], folder)
+            modules[job["module"]] = KernelModule(request["modules"][job["module"]], folder)
         module = modules[job["module"]]
         built = build(job, module)
     except Refusal as refusal:
@@ -241,7 +241,7 @@ def attempt(job: Json, request: Json, modules: dict[int, Module], folder: str) -
     with kept_errors(folder) as errors:
         try:
             return compile_job(job, *built)
-        except (machine_code.Unreadable, MissingTool) as reason:
+        except (machine_code.UnreadableAssembly, MissingTool) as reason:
             return {"lost": str(reason)}
         except Exception as error:
             if isinstance(error, OSError) or str(error).startswith("Cannot find "):
@@ -297,7 +297,7 @@ def results(request: Json) -> Iterator[Json]:
     options are for other GPUs), ``lost`` (what no kernel should be able to bring about).
     """
     folder = os.environ["TRITON_CACHE_DIR"]
-    modules: dict[int, Module] = {}
+    modules: dict[int, KernelModule] = {}
     for job in request["jobs"]:
         begin = time.perf_counter()
         found = attempt(job, request, modules, folder)

@@ -36,7 +36,7 @@ _WHAT_KERNELS_STORE = "torch._higher_order_ops.triton_kernel_wrap"
 _Origin = tuple[str, int, str]  # file, line and its text
 
 
-class Compiler:
+class SimulatedCompiler:
     """Stands for `torch.compile`. refuse: called with a sentence where something cannot be compiled; it may raise.
     stack: what is undone when the simulated GPU ends.
     """

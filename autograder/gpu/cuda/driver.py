@@ -88,7 +88,7 @@ def once(
     return [1.0] if return_mode == "all" else 1.0
 
 
-class Compiled:
+class CompiledKernel:
     """Stands for what a launch and ``kernel.warmup(...)`` return: programs ask it for registers and shared memory, and
     launch it.
 

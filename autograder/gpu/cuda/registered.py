@@ -11,19 +11,21 @@ from torch.library import Library
 
 from ..borrowed import library_destroy, library_triton
 
-_Function = Callable[..., Any]
-_functions: dict[str, list[tuple[Library, _Function]]] = {}
-_register: _Function = Library.impl
-_destroy: _Function = library_destroy
+_RegisteredFunction = Callable[..., Any]
+_functions: dict[str, list[tuple[Library, _RegisteredFunction]]] = {}
+_register: _RegisteredFunction = Library.impl
+_destroy: _RegisteredFunction = library_destroy
 
 
-def of(operator: Any) -> _Function | None:
+def of(operator: Any) -> _RegisteredFunction | None:
     """The function registered last for the operator, an overload of it; None where there is none."""
     found = _functions.get(operator.name()) if _functions else None
     return found[-1][1] if found else None
 
 
-def _registered(library: Library, name: Any, function: _Function, dispatch_key: str = "", **options: Any) -> None:
+def _registered(
+    library: Library, name: Any, function: _RegisteredFunction, dispatch_key: str = "", **options: Any
+) -> None:
     _register(library, name, function, dispatch_key, **options)
     if (dispatch_key or library.dispatch_key) == "CUDA":
         text = name if isinstance(name, str) else name.name()

@@ -12,7 +12,7 @@ from . import allocations, graphs, memory_size, streams
 from .placement import GPU, is_cuda
 
 
-class Device(contextlib.AbstractContextManager["Device", None]):
+class DeviceContext(contextlib.AbstractContextManager["DeviceContext", None]):
     """Stands for `torch.cuda.device` and `device_of`. Raises RuntimeError for a second GPU."""
 
     def __init__(self, device: Any = None):
@@ -73,7 +73,7 @@ class Default(Generator):
 
 def set_device(device: Any) -> None:
     """Raises RuntimeError for a second GPU."""
-    Device(device)
+    DeviceContext(device)
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
@@ -103,7 +103,7 @@ def replacements(gpu: Properties) -> dict[str, Any]:
     idle = "init _lazy_init empty_cache ipc_collect set_per_process_memory_fraction"
     made |= {name: nothing for name in idle.split()}
     made |= {"synchronize": synchronize, "get_device_capability": lambda device=None: (gpu.major, gpu.minor)}
-    made |= {"device": Device, "device_of": Device, "set_device": set_device}
+    made |= {"device": DeviceContext, "device_of": DeviceContext, "set_device": set_device}
     made |= {"Stream": streams.Stream, "Event": streams.Event, "ExternalStream": streams.Stream}
     made |= {"stream": streams.Entered, "StreamContext": streams.Entered, "set_stream": streams.set_current}
     made |= {"is_current_stream_capturing": graphs.capturing, "graph_pool_handle": graphs.graph_pool_handle}

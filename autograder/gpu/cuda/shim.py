@@ -25,8 +25,8 @@ from ..borrowed import (
     torch_C,
 )
 from ..compiler import KernelLaunch
-from ..compiler.bindings import Refused
-from ..compiler.on_demand import Code, NotCompiled, code_of
+from ..compiler.bindings import RefusedKernel
+from ..compiler.on_demand import CompiledCode, NotCompiled, code_of
 from ..devices import DEVICES, JUDGED, Properties
 from ..interpret import hidden
 from . import (
@@ -41,8 +41,8 @@ from . import (
     runtime,
     streams,
 )
-from .compiled import Compiler
-from .driver import Compiled, Driver, once
+from .compiled import SimulatedCompiler
+from .driver import CompiledKernel, Driver, once
 from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors, tracing
 from .torch_functions import DeviceCalls
 
@@ -60,8 +60,8 @@ class Simulated:
     calls: Callable[[], contextlib.AbstractContextManager[None]]
 
 
-Places = dict[str, tuple[str, int]]
-CodeOf = Callable[[KernelLaunch, int, Places], Code]
+AttributePlaces = dict[str, tuple[str, int]]
+CodeOf = Callable[[KernelLaunch, int, AttributePlaces], CompiledCode]
 WarmedUp = Callable[[types.FunctionType, dict[str, Any], Callable[[], KernelLaunch]], None]
 _Replacement = tuple[Any, str, Any]  # what has the attribute, its name, and what it becomes
 
@@ -96,7 +96,7 @@ def shimmed(
             stack.enter_context(hidden())
             # Not for programs: what they import of PyTorch would look for parts that a build without CUDA lacks.
             stack.enter_context(_replaced(torch.backends.cuda, "is_built", lambda: True))
-        compiler, placement = Compiler(refuse, stack), Placement(calls)
+        compiler, placement = SimulatedCompiler(refuse, stack), Placement(calls)
         for owner, name, value in [
             *_torch(calls, gpu, refuse),
             (torch, "compile", compiler),
@@ -251,14 +251,14 @@ def _triton(
 ) -> list[_Replacement]:
     run = InterpretedFunction.run
 
-    def asm(launch: KernelLaunch, places: Places) -> Code:
+    def asm(launch: KernelLaunch, places: AttributePlaces) -> CompiledCode:
         try:
             return code(launch, gpu.architecture, places)
-        except (NotCompiled, Refused) as error:
+        except (NotCompiled, RefusedKernel) as error:
             refuse(f"{error}.")
 
     def launched(kernel: Any, *args: Any, grid: Any, warmup: bool, **options: Any) -> Any:
-        handle = Compiled(kernel, args, options, asm)
+        handle = CompiledKernel(kernel, args, options, asm)
         if warmup:
             warmed_up(kernel.fn, options, handle.described)
         else:

@@ -13,7 +13,7 @@ from .autocast import widened
 from .placement import GPU, Move, is_cuda, on_gpu, place, tensors, tracing
 
 CPU = torch.device("cpu")
-_Function = Callable[..., Any]
+_TorchFunction = Callable[..., Any]
 
 
 class DeviceCalls(TorchFunctionMode):
@@ -25,10 +25,10 @@ class DeviceCalls(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.default = False
-        self._makers: set[_Function] = device_constructors()
+        self._makers: set[_TorchFunction] = device_constructors()
 
     def __torch_function__(
-        self, func: _Function, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self, func: _TorchFunction, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs, name = dict(kwargs or {}), getattr(func, "__name__", "")
         if name == "__get__":
@@ -92,7 +92,7 @@ def _move(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
     return moved
 
 
-def _to(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+def _to(func: _TorchFunction, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     first = args[0] if args else None
     gpu: bool | None = None
     if isinstance(first, torch.Tensor):
@@ -111,24 +111,28 @@ def _to(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any
 
 
 def _cuda(
-    func: _Function, tensor: torch.Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
+    func: _TorchFunction,
+    tensor: torch.Tensor,
+    device: Any = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
 ) -> torch.Tensor:
     is_cuda(f"cuda:{device}" if isinstance(device, int) else device)
     return _move(tensor, True)
 
 
-def _cpu(func: _Function, tensor: torch.Tensor, memory_format: Any = None) -> torch.Tensor:
+def _cpu(func: _TorchFunction, tensor: torch.Tensor, memory_format: Any = None) -> torch.Tensor:
     return _move(tensor, False)
 
 
-def _on_host(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+def _on_host(func: _TorchFunction, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     if on_gpu(tensor):
         message = "can't convert cuda:0 device type tensor to numpy."
         raise TypeError(f"{message} Use Tensor.cpu() to copy the tensor to host memory first.")
     return func(tensor, *args, **kwargs)
 
 
-def _type(func: _Function, tensor: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _type(func: _TorchFunction, tensor: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
     if dtype is None:
         name = func(tensor)
         return name.replace("torch.", "torch.cuda.", 1) if on_gpu(tensor) else name
@@ -137,20 +141,20 @@ def _type(func: _Function, tensor: torch.Tensor, dtype: Any = None, *args: Any, 
     return func(tensor, dtype, *args, **kwargs)
 
 
-def _copied(func: _Function, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
+def _copied(func: _TorchFunction, tensor: torch.Tensor, memo: dict[int, Any]) -> torch.Tensor:
     """`copy.deepcopy`, which copies the storage and would lose its mark."""
     known = id(tensor) in memo
     copy: torch.Tensor = func(tensor, memo)
     return copy if known else place(copy, on_gpu(tensor))
 
 
-def _told(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+def _told(func: _TorchFunction, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     """What the host asks for, which waits until it is there."""
     streams.current().synchronize()
     return func(tensor, *args, **kwargs)
 
 
-def _pinned(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+def _pinned(func: _TorchFunction, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     if on_gpu(tensor):
         raise RuntimeError(f"cannot pin '{_type(torch.Tensor.type, tensor)}' only dense CPU tensors can be pinned")
     tensor.untyped_storage()._pinned = True  # type: ignore[attr-defined]
@@ -158,7 +162,7 @@ def _pinned(func: _Function, tensor: torch.Tensor, *args: Any, **kwargs: Any) ->
 
 
 _TELL = "item tolist equal allclose nonzero unique masked_select __bool__ __int__ __float__ __index__ __repr__".split()
-_METHODS: dict[str, _Function] = {
+_METHODS: dict[str, _TorchFunction] = {
     **dict.fromkeys(_TELL, _told),
     "to": _to,
     "cuda": _cuda,

@@ -8,10 +8,10 @@ from typing import Any, TextIO
 import numpy as np
 
 from . import messages
-from .address_space import Outside, Part, Region, distinct
+from .address_space import Outside, Region, RegionPart, distinct
 from .claims import FalseClaim
 from .findings import EmulatorError, Place, Waiting, current_place
-from .footprint import Beside, Footprint, Kept
+from .footprint import ConcurrentLaunch, Footprint, Kept
 from .order import Order
 from .poison import memory
 from .shadow import Clash, Shadow
@@ -49,7 +49,7 @@ class Access(Footprint):
         self._undefined, self._unordered = undefined, unordered
         self._order = Order()
         self.keeps = False  # whether ``kept`` is wanted
-        self.beside: list[Beside] = []  # earlier launches that a GPU may run at the same time
+        self.beside: list[ConcurrentLaunch] = []  # earlier launches that a GPU may run at the same time
         self.tells_readers = False  # whether a later launch may be one that runs at the same time
         self.warps = 4  # of a program
         self.printed: TextIO | None = None  # for what it prints when it compiles; None is the standard output
@@ -305,7 +305,7 @@ class Access(Footprint):
             for offset in offsets.tolist():
                 self._order.synchronise(region.real + offset * itemsize, acquires=True, releases=False)
 
-    def _resolve(self, verb: str, addresses: np.ndarray, itemsize: int, mask: np.ndarray | None) -> list[Part]:
+    def _resolve(self, verb: str, addresses: np.ndarray, itemsize: int, mask: np.ndarray | None) -> list[RegionPart]:
         """The lanes that are on, by region. mask: of the whole block. Raises EmulatorError where one is outside."""
         parts = self.space.resolve(addresses, itemsize)
         if isinstance(parts, Outside):

@@ -22,7 +22,7 @@ _MIDDLE = 1 << (_SHIFT - 1)
 _FIRST = 1 << (48 - _SHIFT)  # virtual ranges begin above every real address, which has 48 bits
 
 
-class Layout:
+class AddressLayout:
     """Which element offsets (from the first element) belong to a strided view."""
 
     def __init__(self, shape: tuple[int, ...], stride: tuple[int, ...]):
@@ -76,13 +76,13 @@ class Region:
     offset: int = field(init=False)  # of its first element in the storage, in bytes
     dtype: torch.dtype = field(init=False)
     virtual: int = field(init=False)
-    layout: Layout = field(init=False)
+    layout: AddressLayout = field(init=False)
     loaded: int = 0
     stored: int = 0
     given: str = ""
 
     def __post_init__(self) -> None:
-        self.layout = Layout(self.shape, self.stride)
+        self.layout = AddressLayout(self.shape, self.stride)
         storage = self.tensor.untyped_storage()
         self.real, self.dtype = self.tensor.data_ptr(), self.tensor.dtype
         self.address, self.held = storage.data_ptr(), storage.nbytes()
@@ -114,7 +114,7 @@ class Region:
         return str(word.view(f"{kind}{word.itemsize}")[0])
 
 
-Part = tuple[Region, np.ndarray, np.ndarray | EllipsisType]  # a region, element offsets in it, and which lanes
+RegionPart = tuple[Region, np.ndarray, np.ndarray | EllipsisType]  # a region, element offsets in it, and which lanes
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class AddressSpace:
         things = gc.get_objects()
         return [thing for thing in things if type(thing) in (torch.Tensor, torch.nn.Parameter) and _has_memory(thing)]
 
-    def resolve(self, addresses: np.ndarray, itemsize: int) -> list[Part] | Outside:
+    def resolve(self, addresses: np.ndarray, itemsize: int) -> list[RegionPart] | Outside:
         """Active lanes by region: ``(region, element offsets, lanes)``; lanes is ``...`` if one region has them all.
 
         addresses: flat, at least one, of elements of ``itemsize`` bytes.
@@ -197,9 +197,9 @@ class AddressSpace:
                 return hit
         return self._split(addresses, itemsize)
 
-    def _split(self, addresses: np.ndarray, itemsize: int) -> list[Part] | Outside:
+    def _split(self, addresses: np.ndarray, itemsize: int) -> list[RegionPart] | Outside:
         numbers = addresses >> np.uint64(_SHIFT)
-        parts: list[Part] = []
+        parts: list[RegionPart] = []
         for number in np.unique(numbers):
             lanes = np.flatnonzero(numbers == number)
             while lanes.size:

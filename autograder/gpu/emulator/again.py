@@ -13,20 +13,20 @@ from .address_space import Region
 from .emulator import Emulator
 from .execution import execute
 from .findings import EmulatorError, current_place
-from .observer import Byte, Call, Fill, Repeated, Touch
+from .observer import Byte, Fill, LaunchCall, RepeatedPrograms, Touch
 from .order import Order
 from .shadow import Clash, Shadow
 
 
 @contextlib.contextmanager
 def again(
-    emulator: Emulator, call: Call, programs: np.ndarray, fill: float | Fill = 0.0, byte: Byte | None = None
-) -> Iterator[Repeated]:
+    emulator: Emulator, call: LaunchCall, programs: np.ndarray, fill: float | Fill = 0.0, byte: Byte | None = None
+) -> Iterator[RepeatedPrograms]:
     """Runs some programs of a launch once more, in this order, with ``fill`` in masked-off lanes without ``other``; no
     hook of the kernel runs, and what they reach does not count. What they stored is there in the block alone.
     byte: one of which every access is noted.
     """
-    repeated = Repeated()
+    repeated = RepeatedPrograms()
     other = _Again(repeated, programs, fill, byte)
     builder, executor, other.passes = interpreter.interpreter_builder, copy.copy(call.executor), emulator.passes
     executor.pre_run_hooks = ()  # they ran before the launch, and what it kept is from behind them
@@ -51,7 +51,7 @@ def _unwatched(emulator: Emulator) -> contextlib.AbstractContextManager[None]:
 
 
 class _Again(Emulator):
-    def __init__(self, repeated: Repeated, programs: np.ndarray, fill: float | Fill, byte: Byte | None):
+    def __init__(self, repeated: RepeatedPrograms, programs: np.ndarray, fill: float | Fill, byte: Byte | None):
         self._repeated, self._programs, self._fill, self._byte = repeated, programs, fill, byte
         super().__init__()
         self.keeps, self.together = True, byte is None

@@ -42,7 +42,7 @@ def exponents(values: np.ndarray) -> np.ndarray:
 _PAIR = re.compile(r"^\s*cvt\.rp\.ue8m0x2\.f32\s+\$0\s*,\s*0\.0\s*,\s*\$1\s*;?\s*$")  # the upper byte is that of 0
 
 
-class Call:
+class AssemblyResult:
     """What the builder's ``create_inline_asm`` returns: results by number."""
 
     def __init__(self, result: TensorHandle):

@@ -307,7 +307,7 @@ class StrictBuilder(Atomics):
     # functions from elsewhere
 
     def map_elements(
-        self, function: elementwise.Function, blocks: list[np.ndarray], types: list[tl.dtype], pack: int
+        self, function: elementwise.NumpyFunction, blocks: list[np.ndarray], types: list[tl.dtype], pack: int
     ) -> tuple[list[TensorHandle], bool]:
         """Calls a function of scalars for each element, as `elementwise.mapped`."""
         return elementwise.mapped(function, blocks, types, pack)
@@ -322,9 +322,9 @@ class StrictBuilder(Atomics):
 
     def create_inline_asm(
         self, inlineAsm: str, constraints: str, values: list[TensorHandle], type: tl.dtype, isPure: bool, pack: int
-    ) -> assembly.Call:
+    ) -> assembly.AssemblyResult:
         self.emulator.loose("fast")
         op = assembly.function(inlineAsm)
         if op is assembly.exponents:
-            return assembly.Call(TensorHandle(op(wide(values[0])), tl.uint16))
-        return assembly.Call(self._function(values[0], op))
+            return assembly.AssemblyResult(TensorHandle(op(wide(values[0])), tl.uint16))
+        return assembly.AssemblyResult(self._function(values[0], op))

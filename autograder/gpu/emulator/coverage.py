@@ -24,7 +24,7 @@ _TRITON = str(Path(triton.__file__).parent)
 
 
 @dataclass
-class Function:
+class FunctionMarks:
     """The marks of a kernel, or of a function that kernels call. first, last: its lines.
 
     lines: the mark of each line with a statement. branches: line, mark of the true and of the false branch. unmasked:
@@ -40,7 +40,7 @@ class Function:
     unmasked: set[int] = field(default_factory=set)
 
 
-_owners: list[Function] = []  # by mark; kernels stay rewritten for the life of the process
+_owners: list[FunctionMarks] = []  # by mark; kernels stay rewritten for the life of the process
 
 
 class Coverage:
@@ -92,7 +92,7 @@ class Coverage:
         others = [fn for fn in functions if (fn.__code__.co_filename, fn.__name__) not in reached]
         return [self._data(_marked(fn, rewrite.syntax(fn))) for fn in others]
 
-    def _data(self, function: Function) -> dict[str, Any]:
+    def _data(self, function: FunctionMarks) -> dict[str, Any]:
         places = [place for place in self.masks if _holds(function, place) and place.line not in function.unmasked]
         masks = sorted((place.line, self.masks[place]) for place in places)
         return {
@@ -114,7 +114,7 @@ def _let_through(rows: np.ndarray) -> int:
     return (ALL if every.any() else 0) | (SOME if some else 0) | (NONE if nothing.any() else 0)
 
 
-def _holds(function: Function, place: Place) -> bool:
+def _holds(function: FunctionMarks, place: Place) -> bool:
     return place.file == function.file and function.first <= place.line <= function.last
 
 
@@ -125,11 +125,11 @@ def mark(fn: types.FunctionType, tree: ast.Module) -> ast.Module:
     return tree
 
 
-def _marked(fn: types.FunctionType, tree: ast.Module) -> Function:
+def _marked(fn: types.FunctionType, tree: ast.Module) -> FunctionMarks:
     (definition,) = tree.body
     assert isinstance(definition, ast.FunctionDef)
     first, last = definition.lineno, definition.end_lineno or definition.lineno
-    marks = _Marks(Function(fn.__name__, fn.__code__.co_filename, first, last))
+    marks = _Marks(FunctionMarks(fn.__name__, fn.__code__.co_filename, first, last))
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     marks.function.unmasked.update(call.lineno for call in calls if _is_unmasked_atomic(call))
     definition.body = marks.block(definition.body)
@@ -142,7 +142,7 @@ def _is_unmasked_atomic(call: ast.Call) -> bool:
 
 
 class _Marks:
-    def __init__(self, function: Function):
+    def __init__(self, function: FunctionMarks):
         self.function = function
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:

@@ -9,10 +9,10 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.interpreter import TensorHandle
 
-Function = Callable[..., Any]
+NumpyFunction = Callable[..., Any]
 
 
-def map_elementwise(function: Function, *args: tl.tensor, pack: Any = 1) -> Any:
+def map_elementwise(function: NumpyFunction, *args: tl.tensor, pack: Any = 1) -> Any:
     """`tl.map_elementwise`: a tensor, or a tuple of them where ``function`` returns one."""
     semantic = interpreter.interpreter_semantic
     inputs = semantic.broadcast_tensors(*args)
@@ -23,7 +23,7 @@ def map_elementwise(function: Function, *args: tl.tensor, pack: Any = 1) -> Any:
 
 
 def mapped(
-    function: Function, blocks: list[np.ndarray], types: list[tl.dtype], pack: int
+    function: NumpyFunction, blocks: list[np.ndarray], types: list[tl.dtype], pack: int
 ) -> tuple[list[TensorHandle], bool]:
     """The results for all elements, and whether they are of a function that returns one value.
 

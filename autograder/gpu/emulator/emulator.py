@@ -15,7 +15,7 @@ from .access import Access
 from .address_space import Region
 from .coverage import Coverage
 from .execution import execute
-from .findings import EmulatorError, Finding, Kind, Place, current_place
+from .findings import EmulatorError, Finding, FindingKind, Place, current_place
 from .fresh_memory import FreshMemory, unwritten
 from .grid import Replay
 from .history import Histories
@@ -313,7 +313,7 @@ class Emulator:
         """Notes an operation of `CANNOT_SHOW`."""
         self._looser.add(operation)
 
-    def note_unordered(self, kind: Kind, region: Region, updates: bool = False, updated: bool = False) -> None:
+    def note_unordered(self, kind: FindingKind, region: Region, updates: bool = False, updated: bool = False) -> None:
         """Notes "own-store", a load of what other lanes of the program have stored, or "own-load", a store of what they
         have loaded, with no barrier between the two. updates, updated: whether an atomic comes second, or came first.
         """

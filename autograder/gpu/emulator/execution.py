@@ -22,11 +22,11 @@ from .access import Access
 from .findings import EmulatorError, Finding, Waiting, current_place, place_of
 from .grid import Defect, run
 from .launch import Launch
-from .launch_arguments import Arguments, describe
+from .launch_arguments import LaunchArguments, describe
 from .refused import (
     FalseStaticAssertion,
-    Refused,
     RefusedClusters,
+    RefusedLaunch,
     RefusedWarps,
     StaticAssertionError,
     UnknownOption,
@@ -155,7 +155,7 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
         )
     access = emulator.begin(record)
     access.warps = options.get("num_warps", access.warps)
-    arguments = Arguments(access, emulator.names)
+    arguments = LaunchArguments(access, emulator.names)
     with DisableTorchFunction():
         ready = {
             name: value if name in executor.constexprs else arguments.convert(name, value, types.get(name, ""))
@@ -268,7 +268,7 @@ def _kernel_error(error: BaseException, kernel: str, access: Access) -> Emulator
     if isinstance(error, StaticAssertionError):
         kind: type[EmulatorError] = FalseStaticAssertion
     else:
-        kind = EmulatorError if isinstance(error, AssertionError) else Refused
+        kind = EmulatorError if isinstance(error, AssertionError) else RefusedLaunch
     return kind(
         Finding("kernel-error", text, kernel, program=program, line=place.line, source=place.source, file=place.file)
     )

@@ -16,7 +16,7 @@ _OURS = f"{Path(__file__).parents[2]}/"
 _NOT_THE_LEARNERS = (*_LIBRARIES, _OURS)
 
 
-Kind = Literal[
+FindingKind = Literal[
     "out-of-bounds",
     "store-conflict",
     "race-read",
@@ -47,7 +47,7 @@ Kind = Literal[
 class Finding:
     """Something a GPU would have done wrong, described in full sentences.
 
-    kind: one of `KINDS`, the last nine of `Kind` in `Emulator.hints`; `OF_MEMORY` are about what a launch accesses.
+    kind: one of `KINDS`, the last nine of `FindingKind` in `Emulator.hints`; `OF_MEMORY` are about what a launch accesses.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.
@@ -56,12 +56,12 @@ class Finding:
     file: the file of that line.
     """
 
-    KINDS: ClassVar[frozenset[str]] = frozenset(get_args(Kind))
+    KINDS: ClassVar[frozenset[str]] = frozenset(get_args(FindingKind))
     OF_MEMORY: ClassVar[frozenset[str]] = frozenset(
         ("out-of-bounds", "store-conflict", "race-read", "race-write", "unwritten")
     )
 
-    kind: Kind
+    kind: FindingKind
     message: str
     kernel: str = ""
     tensor: str = ""

@@ -50,7 +50,7 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Beside:
+class ConcurrentLaunch:
     """An earlier launch that a GPU may run at the same time. numbers: of its programs. who: its kernel and line.
     dependent: whether the present one comes after it from its `gdc_wait` on; else nothing in it orders the two.
     """

@@ -25,7 +25,7 @@ _ABSENT = object()
 
 
 @dataclass
-class Change:
+class LanguageChange:
     """Attributes of one owner, a module or a class. old: what Triton has, by name; _ABSENT where it has none."""
 
     owner: Any
@@ -56,7 +56,7 @@ class Change:
             setattr(self.owner, name, value)
 
 
-def changes() -> list[Change]:
+def changes() -> list[LanguageChange]:
     """The changes of the language, by owner: worked out once, and again where somebody else has changed it."""
     if _known and all(change.undone for change in _known):
         return _known
@@ -93,7 +93,7 @@ def changes() -> list[Change]:
     return _known
 
 
-_known: list[Change] = []
+_known: list[LanguageChange] = []
 
 
 def _waited() -> None:
@@ -123,16 +123,16 @@ class _Scope:
     """Stands for Triton's own scope: changes are made, written down, and taken back."""
 
     def __init__(self) -> None:
-        self._made: dict[int, Change] = {}
+        self._made: dict[int, LanguageChange] = {}
 
     def set_attr(self, owner: object, name: str, value: Any) -> None:
         """Sets an attribute and writes down what it was."""
-        change = self._made.setdefault(id(owner), Change(owner))
+        change = self._made.setdefault(id(owner), LanguageChange(owner))
         change.old.setdefault(name, vars(owner).get(name, _ABSENT))
         change.new[name] = value
         setattr(owner, name, value)
 
-    def taken_back(self) -> list[Change]:
+    def taken_back(self) -> list[LanguageChange]:
         """The changes made so far, undone."""
         made = list(self._made.values())
         for change in made:

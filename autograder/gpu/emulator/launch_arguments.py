@@ -73,7 +73,7 @@ def scalar(value: Any, annotation: str) -> tl.tensor:
     return tl.tensor(offsets.mark(interpreter.TensorHandle(data, dtype), offsets.SIZE if varies else 0), dtype)
 
 
-class Arguments:
+class LaunchArguments:
     """Turns the launch's arguments into what the kernel's parameters hold, pointers into virtual addresses."""
 
     def __init__(self, access: Access, names: dict[int, str]):

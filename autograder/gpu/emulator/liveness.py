@@ -36,10 +36,10 @@ class BranchNames:
     restored: frozenset[str]
 
 
-Names = dict[ast.stmt, LoopNames | BranchNames]
+LiveNames = dict[ast.stmt, LoopNames | BranchNames]
 
 
-def names_of(tree: ast.Module) -> Names:
+def names_of(tree: ast.Module) -> LiveNames:
     """The variables of each loop and ``if`` of a function that is left at its end alone, and stores in variables alone:
     its programs can wait for each other.
     """
@@ -56,7 +56,7 @@ class _Liveness:
     """Backward through the statements. local: the function's variables."""
 
     def __init__(self, local: set[str]) -> None:
-        self.names: Names = {}
+        self.names: LiveNames = {}
         self._local = local
         self._loops: list[tuple[set[str], set[str]]] = []  # of each loop around: live behind it, and at its head
 

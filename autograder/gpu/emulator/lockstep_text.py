@@ -37,13 +37,13 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from .liveness import BranchNames, LoopNames, Names
+from .liveness import BranchNames, LiveNames, LoopNames
 
 
 class Lockstep(ast.NodeTransformer):
     """Rewrites the loops and branches of which the names are known."""
 
-    def __init__(self, names: Names):
+    def __init__(self, names: LiveNames):
         self._names = names
 
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:

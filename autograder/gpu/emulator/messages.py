@@ -9,8 +9,8 @@ import numpy as np
 from ...words import count
 from .address_space import Outside, Region
 from .claims import FalseClaim
-from .findings import Finding, Kind, Place, kind_of_access
-from .footprint import Beside
+from .findings import Finding, FindingKind, Place, kind_of_access
+from .footprint import ConcurrentLaunch
 from .shadow import Clash
 
 Program = tuple[int, int, int]
@@ -203,7 +203,7 @@ def conflict(
     end = f"Line {place.line}, `{place.source}`." if place.line else ""
     if clash.late:
         end += f" {who[0].upper()}{who[1:]} had released the lock that orders the two before that: release it last."
-    kind: Kind
+    kind: FindingKind
     if clash.kind == "store" and verb == "atomic" and not clash.atomic:
         kind = "store-conflict"
         text = (
@@ -244,7 +244,7 @@ def conflict(
 
 
 def beside(
-    kernel: str, verb: str, region: Region, offset: int, other: Beside, program: Program, place: Place
+    kernel: str, verb: str, region: Region, offset: int, other: ConcurrentLaunch, program: Program, place: Place
 ) -> Finding:
     """An element at which an earlier launch is met that a GPU may run at the same time."""
     met = f"{other.who} has stored{'' if verb == 'load' else ' or loaded'} there"
@@ -280,7 +280,7 @@ def endless(kernel: str, region: Region, value: str, left: int, program: Program
         f"Program {program} of `{kernel}` waits at {region.label} for another value than {value}, {place}, which no "
         "program stores: a GPU would not come back."
     )
-    kind: Kind = "endless-wait"
+    kind: FindingKind = "endless-wait"
     if left:
         kind = "not-emulated"
         text = (
@@ -322,7 +322,7 @@ def gathered(kernel: str, index: int, size: int, program: Program, place: Place)
     return Finding("gathered-outside", text, kernel, "", index, program, place.line, place.source, place.file)
 
 
-def own(kind: Kind, kernel: str, tensor: str, updates: bool, updated: bool, place: Place) -> Finding:
+def own(kind: FindingKind, kernel: str, tensor: str, updates: bool, updated: bool, place: Place) -> Finding:
     """A load of what other lanes of the program have stored ("own-store"), or a store of what they have loaded
     ("own-load"), without a barrier between the two. updates, updated: whether an atomic comes second, or came first.
     """

@@ -18,8 +18,8 @@ from .execution import check_options, execute
 from .findings import EmulatorError, Finding, Place
 from .footprint import BLOCK, Footprint
 from .launch import Launch
-from .observer import Call, Ended, Observer
-from .refused import Refused
+from .observer import EndedLaunch, LaunchCall, Observer
+from .refused import RefusedLaunch
 
 _MOST = 10_000  # launches that are kept; a program may have millions
 
@@ -43,9 +43,9 @@ class Observed(Emulator):
     def launch(self, executor: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         """Runs one launch of the interpreter's `GridExecutor`. Raises EmulatorError where the launch stops."""
         with DisableTorchFunction():
-            self._launch(self.observer.launch_asked(Call(executor, args, options)))
+            self._launch(self.observer.launch_asked(LaunchCall(executor, args, options)))
 
-    def _launch(self, call: Call) -> None:
+    def _launch(self, call: LaunchCall) -> None:
         error: BaseException | None = None
         try:
             with contextlib.nullcontext() if self.observer.judges(call) else self.reached.paused():
@@ -62,8 +62,8 @@ class Observed(Emulator):
                 if news := self.reached.news():
                     self.observer.reached(news)
 
-    def _told(self, call: Call, access: Access, error: BaseException | None) -> Ended:
-        return Ended(
+    def _told(self, call: LaunchCall, access: Access, error: BaseException | None) -> EndedLaunch:
+        return EndedLaunch(
             self._launches[-1],
             call,
             access,
@@ -111,7 +111,7 @@ class Observed(Emulator):
 
     def refusal(self, finding: Finding) -> EmulatorError:
         """The error of a launch that Triton's compiler refuses, which is one of Triton's, too."""
-        return Refused(finding)
+        return RefusedLaunch(finding)
 
     def check_options(self, kernel: types.FunctionType, options: Mapping[str, Any]) -> None:
         """Refuses options that Triton's compiler refuses of a kernel. Raises EmulatorError."""

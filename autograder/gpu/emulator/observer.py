@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .findings import EmulatorError, Finding, Place
-from .footprint import Beside, Footprint, Kept
+from .footprint import ConcurrentLaunch, Footprint, Kept
 from .launch import Launch
 
 Fill = Callable[[Place], float]  # what masked-off lanes hold, by the line of the load
 
 
-class Call(NamedTuple):
+class LaunchCall(NamedTuple):
     """A launch as it was called: the interpreter's `GridExecutor`, arguments by position, and by name."""
 
     executor: Any
@@ -39,7 +39,7 @@ class Touch(NamedTuple):
 
 
 @dataclass
-class Repeated:
+class RepeatedPrograms:
     """What the programs did. kept: what the storages held that they have stored to, by address. touches: accesses to
     the byte that was asked for, in order.
     """
@@ -55,14 +55,14 @@ class Again(Protocol):
 
     def __call__(
         self, programs: np.ndarray, fill: float | Fill = 0.0, byte: Byte | None = None
-    ) -> contextlib.AbstractContextManager[Repeated]:
+    ) -> contextlib.AbstractContextManager[RepeatedPrograms]:
         """A block in which these programs, by number, have run in this order, with ``fill`` in masked-off lanes without
         ``other``. What they stored is there in the block alone. byte: one of which every access is noted.
         """
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedLaunch:
     """A launch that has ended. footprint: its tensors, and what the storages held that it stored to. masked_off: the
     lines of loads with masked-off lanes and no ``other``, and which programs had them. error: what stopped it, if it
     did not run to its end.
@@ -74,7 +74,7 @@ class Ended:
     """
 
     launch: Launch
-    call: Call
+    call: LaunchCall
     footprint: Footprint
     masked_off: dict[Place, np.ndarray]
     error: BaseException | None
@@ -84,7 +84,7 @@ class Ended:
     unwrite: Callable[[], None]
 
 
-class Machine(Protocol):
+class ObservedMachine(Protocol):
     """What an observer may ask of the emulator that it watches. configuration: of an autotuned kernel, that is running;
     "" outside of that.
     """
@@ -117,13 +117,13 @@ class Observer:
     emulator: the one that it watches (`Observed`), which says so when it is made.
     """
 
-    emulator: Machine
+    emulator: ObservedMachine
 
-    def launch_asked(self, call: Call) -> Call:
+    def launch_asked(self, call: LaunchCall) -> LaunchCall:
         """The launch to run in place of the one that was called. What it raises, the launch raises."""
         return call
 
-    def judges(self, call: Call) -> bool:
+    def judges(self, call: LaunchCall) -> bool:
         """Whether what the launch reaches of its kernel counts."""
         return True
 
@@ -134,11 +134,11 @@ class Observer:
         """Whether later launches may not be ordered after the present one."""
         return False
 
-    def beside(self, launch: Launch, numbers: range) -> list[Beside]:
+    def beside(self, launch: Launch, numbers: range) -> list[ConcurrentLaunch]:
         """The earlier launches that nothing orders before this one. numbers: of its programs."""
         return []
 
-    def launch_ended(self, ended: Ended) -> None:
+    def launch_ended(self, ended: EndedLaunch) -> None:
         """A launch has ended, and may be run again. What it keeps of ``ended`` may be large; what it raises, a launch
         that ran to its end raises.
         """

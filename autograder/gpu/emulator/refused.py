@@ -9,7 +9,7 @@ from triton.runtime.errors import InterpreterError
 from .findings import EmulatorError, Finding, current_place
 
 
-class Refused(EmulatorError, triton.CompilationError, InterpreterError):  # type: ignore[misc]  # without types
+class RefusedLaunch(EmulatorError, triton.CompilationError, InterpreterError):  # type: ignore[misc]  # without types
     """A launch that was stopped, as Triton stops it: a test that expects the compiler's error gets one, and one that
     has seen that kernels are interpreted, the interpreter's.
     """
@@ -24,7 +24,7 @@ class StaticAssertionError(AssertionError):
     """A `tl.static_assert` is false: with these constants the kernel does not compile."""
 
 
-class FalseStaticAssertion(Refused, CompileTimeAssertionFailure):  # type: ignore[misc]  # likewise
+class FalseStaticAssertion(RefusedLaunch, CompileTimeAssertionFailure):  # type: ignore[misc]  # likewise
     """A launch with whose constants a `tl.static_assert` is false. An autotuner passes over such a configuration."""
 
 
@@ -46,4 +46,4 @@ def refuse(why: str) -> NoReturn:
     """Ends the launch at the kernel's line under way, which the compiler would refuse. Raises Refused."""
     place = current_place()
     text = f"The kernel does not compile for a GPU, {place}: {why}"
-    raise Refused(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))
+    raise RefusedLaunch(Finding("unsupported", text, line=place.line, source=place.source, file=place.file))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .footprint import Beside
+from .footprint import ConcurrentLaunch
 from .order import LATE, Order
 
 _PAGE = 1 << 16
@@ -188,7 +188,7 @@ class Shadow:
         self._written_in[at] = order.epoch
         return clash or equal
 
-    def met(self, at: np.ndarray, beside: Beside, stores: bool, atomic: bool) -> np.ndarray:
+    def met(self, at: np.ndarray, beside: ConcurrentLaunch, stores: bool, atomic: bool) -> np.ndarray:
         """Where a launch that may run at the same time stored these units, or read what is stored now."""
         first, end = beside.numbers.start, beside.numbers.stop
         stamps = self.writer.take(at)
@@ -200,7 +200,7 @@ class Shadow:
             met |= (readers >= first) & (readers < end)
         return met
 
-    def has(self, beside: Beside) -> bool:
+    def has(self, beside: ConcurrentLaunch) -> bool:
         """Whether a launch stored anything here, or loaded, as far as nobody has done so since."""
         if not isinstance(self.writer, np.ndarray) or not isinstance(self.reader, np.ndarray):
             return False

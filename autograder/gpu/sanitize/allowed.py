@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .location import location
-from .reached import Function
+from .reached import FunctionLines
 from .rules import RULES
 
 _COMMENT = re.compile(r"#\s*graded-kernels:\s*allow\b\s*(?P<kind>[\w-]*)\s*(:\s*(?P<reason>.*\S))?")
@@ -50,7 +50,7 @@ class Allowances:
                     return one.reason
         return ""
 
-    def remarks(self, functions: Iterable[Function]) -> list[str]:
+    def remarks(self, functions: Iterable[FunctionLines]) -> list[str]:
         """Sentences on comments without a reason, and on those at lines that ran and that no finding needs."""
         ran = {(one["file"], line) for one in functions for line, reached in one["lines"] if reached}
         comments = {comment for file, _ in ran for comment in of_file(file)} | self.used

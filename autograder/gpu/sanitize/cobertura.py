@@ -9,12 +9,12 @@ import xml.etree.ElementTree as ElementTree
 from itertools import groupby
 from typing import Any
 
-from .reached import Function
+from .reached import FunctionLines
 
 _Line = tuple[int, bool, list[bool]]  # its number, whether it ran, its conditions
 
 
-def xml(functions: list[Function]) -> str:
+def xml(functions: list[FunctionLines]) -> str:
     """The document. Files are relative to the current folder where they lie in it."""
     files = [(file, list(some)) for file, some in groupby(functions, key=lambda function: str(function["file"]))]
     every = [line for function in functions for line in _lines(function)]
@@ -31,7 +31,7 @@ def xml(functions: list[Function]) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _file(classes: ElementTree.Element, file: str, functions: list[Function]) -> None:
+def _file(classes: ElementTree.Element, file: str, functions: list[FunctionLines]) -> None:
     name = os.path.relpath(file)
     lines = [line for function in functions for line in _lines(function)]
     about = {"name": os.path.basename(name), "filename": file if name.startswith("..") else name, "complexity": "0"}
@@ -44,7 +44,7 @@ def _file(classes: ElementTree.Element, file: str, functions: list[Function]) ->
     _write(element, lines)
 
 
-def _lines(function: Function) -> list[_Line]:
+def _lines(function: FunctionLines) -> list[_Line]:
     conditions: dict[int, list[bool]] = {}
     for line, true, false in function["branches"]:
         conditions.setdefault(line, []).extend((true, false))

@@ -23,7 +23,7 @@ from .totals import Totals
 
 if TYPE_CHECKING:
     from ..compiler.ahead_of_time import RunJobs
-    from .front_end import Form, FrontEnd
+    from .front_end import FormData, FrontEnd
 
 CLEAN, FINDINGS, UNABLE, FAILED = 0, 1, 2, 3
 _MODULE = __name__.rpartition(".")[0] + ".program_process"
@@ -103,7 +103,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.findings: dict[tuple[str | int, ...], dict[str, Any]] = {}
-        self.forms: list[Form] = []
+        self.forms: list[FormData] = []
         self.totals = Totals()
         self.kernel = self.shim = ""
         self.asked: tuple[int, ...] = ()
@@ -183,7 +183,7 @@ def sanitize(
 
 def _listen(read: int, answers: int, listener: Listener, front_end: "FrontEnd") -> None:
     """Takes in what the program's process reports, and answers what it asks of the compiler."""
-    shown = Progress(listener)
+    shown = LaunchProgress(listener)
     with open(read, "rb") as lines, open(answers, "wb", buffering=0) as told, shown:
         for line in lines:
             event = json.loads(line)
@@ -267,7 +267,7 @@ def status(run: run_report.Run) -> int:
     return CLEAN if run.launches else UNABLE
 
 
-class Progress(contextlib.AbstractContextManager["Progress", None]):
+class LaunchProgress(contextlib.AbstractContextManager["LaunchProgress", None]):
     """One line on a terminal, rewritten as launches begin."""
 
     EVERY = 0.5

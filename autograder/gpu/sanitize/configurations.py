@@ -5,7 +5,7 @@ one.
 import numpy as np
 
 from ...words import count
-from ..emulator.observer import Ended
+from ..emulator.observer import EndedLaunch
 
 
 class Configurations:
@@ -17,7 +17,7 @@ class Configurations:
         self._first: dict[object, dict[int, np.ndarray]] = {}  # what the first one stored, by kernel and address
         self._found: dict[tuple[object, int], tuple[str, np.ndarray]] = {}  # what another one does not
 
-    def ended(self, ended: Ended, configuration: str) -> None:
+    def ended(self, ended: EndedLaunch, configuration: str) -> None:
         """Takes note of a launch. configuration: whose trial it is; "" where it is none."""
         for region in ended.footprint.space.regions:
             if region.stored:
@@ -45,7 +45,7 @@ class Configurations:
             'configuration, as with a grid that is a function, `lambda meta: (triton.cdiv(n, meta["BLOCK"]),)`.'
         )
 
-    def _tried(self, ended: Ended, configuration: str) -> None:
+    def _tried(self, ended: EndedLaunch, configuration: str) -> None:
         stored, kernel = ended.first_stored(), ended.launch.kernel
         for address, flags in self._first.setdefault(kernel, stored).items():
             own = stored.get(address)
@@ -54,7 +54,7 @@ class Configurations:
                 if missing.any():
                     self._found.setdefault((kernel, address), (configuration, missing))
 
-    def _chosen(self, ended: Ended) -> None:
+    def _chosen(self, ended: EndedLaunch) -> None:
         found, self._found = self._found, {}
         self._first = {}
         for address, flags in ended.first_stored().items() if found else ():

@@ -8,8 +8,8 @@ from ..compiler.kernel_launch import Json
 from .rules import RULES
 from .subprocesses import unreported
 
-Finding = dict[str, Any]  # as `Sanitizer` emits it
-Form = dict[str, Any]  # an event of a `Sanitizer`: the launch, and where its kernel stands
+FindingData = dict[str, Any]  # as `Sanitizer` emits it
+FormData = dict[str, Any]  # an event of a `Sanitizer`: the launch, and where its kernel stands
 
 
 class FrontEnd:
@@ -22,7 +22,7 @@ class FrontEnd:
         self._rows: dict[str, dict[str, Any]] = {}  # by the key of a launch
         self._right: list[KernelLaunch] = []  # that it takes
 
-    def event(self, form: Form) -> dict[str, Any]:
+    def event(self, form: FormData) -> dict[str, Any]:
         """What the compiler says of a form, as an event of a `Sanitizer`: a finding where it refuses the form; what
         could not be asked; else nothing.
         """
@@ -33,14 +33,14 @@ class FrontEnd:
                 return {"finding": _refused(form, row)}
         return {}
 
-    def machine_code(self, forms: list[Form]) -> dict[str, Any]:
+    def machine_code(self, forms: list[FormData]) -> dict[str, Any]:
         """What the machine code of the ``forms`` allows at most, as `machine_code_report` says it; of each, its first
         launch.
         """
         with unreported():
             return machine_code_report([KernelLaunch(**form["launch"]) for form in forms], self._compiler or _none)
 
-    def settled(self, finding: Finding) -> Finding:
+    def settled(self, finding: FindingData) -> FindingData:
         """A finding of a kernel that cannot be interpreted, after its launch, ``form``, went to the compiler: a fault
         where that refuses the same line, ``accepted`` where it does not. Any other finding as it is.
         """
@@ -77,7 +77,7 @@ def _none(modules: list[Json], jobs: list[Json], *, control: bool = False) -> No
 _UNSUPPORTED = {"kind": "unsupported", "level": RULES["unsupported"].level, "cure": RULES["unsupported"].cure}
 
 
-def _refused(form: Form, row: dict[str, Any]) -> Finding:
+def _refused(form: FormData, row: dict[str, Any]) -> FindingData:
     """The finding of a kernel that no GPU would run."""
     kernel, file, line = row["kernel"], form["file"], row["line"] or form["line"]
     where = f", line {line}, `{row['line_text']}`" if row["line_text"] else ""

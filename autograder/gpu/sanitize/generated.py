@@ -4,11 +4,11 @@ import linecache
 import re
 from collections.abc import Mapping
 
-Line = tuple[str, int, str]  # file, number and text
+ProgramLine = tuple[str, int, str]  # file, number and text
 _HELION = re.compile(r"\s*# src\[(?P<file>[^:\]]+):(?P<line>\d+)\]: (?P<source>.*)")
 
 
-def by_inductor(kernel: str, origins: Mapping[str, list[Line]]) -> tuple[Line, str] | None:
+def by_inductor(kernel: str, origins: Mapping[str, list[ProgramLine]]) -> tuple[ProgramLine, str] | None:
     """The last of the program's lines that a kernel of TorchInductor computes, and a sentence that names them all.
     origins: those lines, by the kernel's name. None for any other kernel, and where no line is known.
     """

@@ -6,7 +6,7 @@ A field may be added within a schema's number; one that goes, or changes what it
 from pathlib import Path
 from typing import Any
 
-from .reached import Function
+from .reached import FunctionLines
 from .run_report import Run
 
 SCHEMA = 1
@@ -42,7 +42,7 @@ def data(run: Run, status: int) -> dict[str, Any]:
     }
 
 
-def _named(function: Function) -> dict[str, Any]:
+def _named(function: FunctionLines) -> dict[str, Any]:
     return {
         **{name: function[name] for name in ("kernel", "file", "line")},
         "lines": [{"line": line, "ran": ran} for line, ran in function["lines"]],

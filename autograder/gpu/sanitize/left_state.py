@@ -12,7 +12,7 @@ import numpy as np
 
 from ..emulator.findings import Finding, Place
 from ..emulator.footprint import BLOCK
-from ..emulator.observer import Byte, Ended, Touch
+from ..emulator.observer import Byte, EndedLaunch, Touch
 from .differences import change, differing, element
 
 _PROGRAMS = 64  # that are looked through for the line of an access by several
@@ -21,7 +21,7 @@ _PROGRAMS = 64  # that are looked through for the line of an access by several
 class _Launch(NamedTuple):
     """A launch, and its stores by storage and block: the program of each byte, 0 where there is none, and the bytes."""
 
-    ended: Ended
+    ended: EndedLaunch
     stores: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]
 
 
@@ -45,7 +45,7 @@ class LeftState:
             self._compare(old, new)
         return True
 
-    def launched(self, ended: Ended) -> None:
+    def launched(self, ended: EndedLaunch) -> None:
         """Takes note of a launch, if it belongs to a configuration and reads what it stores."""
         if not self._wanted:
             return

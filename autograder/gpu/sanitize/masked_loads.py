@@ -19,7 +19,7 @@ from ..emulator.findings import Finding, Place
 from ..emulator.footprint import Footprint
 from ..emulator.lane_values import LANE_VALUES
 from ..emulator.launch import Argument, Launch
-from ..emulator.observer import Ended, Fill
+from ..emulator.observer import EndedLaunch, Fill
 from .differences import change, differing
 
 _MOST = 1 << 30  # bytes that a launch stores and that are copied to run it again
@@ -40,7 +40,7 @@ class _Trial(NamedTuple):
     masked-off lanes.
     """
 
-    ended: Ended
+    ended: EndedLaunch
     programs: np.ndarray
     zeros: _Result = _Result(None, [])
 
@@ -54,7 +54,7 @@ class MaskedLoads:
         self.say, self.untried = say, untried
         self._tried: dict[Hashable, list[Finding]] = {}  # what was found, by class
 
-    def launched(self, ended: Ended) -> None:
+    def launched(self, ended: EndedLaunch) -> None:
         """Reports each load of a launch whose masked-off lanes decide what it stores."""
         if not ended.masked_off:
             return

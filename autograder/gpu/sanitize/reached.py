@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-Function = dict[str, Any]  # as `emulator.coverage.Coverage.news` gives it
+FunctionLines = dict[str, Any]  # as `emulator.coverage.Coverage.news` gives it
 
 
 class Reached:
@@ -12,9 +12,9 @@ class Reached:
     """
 
     def __init__(self) -> None:
-        self._functions: dict[tuple[str, int, str], Function] = {}
+        self._functions: dict[tuple[str, int, str], FunctionLines] = {}
 
-    def add(self, functions: Iterable[Function]) -> None:
+    def add(self, functions: Iterable[FunctionLines]) -> None:
         """Adds what was reached, in the same launches or in others."""
         for one in functions:
             key = one["file"], one["line"], one["kernel"]
@@ -22,7 +22,7 @@ class Reached:
             merged = {part: _either(before.get(part, []), one[part]) for part in ("lines", "branches", "masks")}
             self._functions[key] = one | merged
 
-    def functions(self) -> list[Function]:
+    def functions(self) -> list[FunctionLines]:
         """All of them, by file and line."""
         return [function for _, function in sorted(self._functions.items())]
 
@@ -35,12 +35,12 @@ def _either(before: list[list[Any]], now: list[list[Any]]) -> list[list[Any]]:
     return [[line, *rows[line]] for line in sorted(rows)]
 
 
-def called(function: Function) -> bool:
+def called(function: FunctionLines) -> bool:
     """Whether anything of a function was reached."""
     return any(ran for _, ran in function["lines"])
 
 
-def missed(function: Function) -> str:
+def missed(function: FunctionLines) -> str:
     """What was not reached of a function: ``lines 23 and 25 never ran; `if` never true in line 22``; "" where nothing
     is missing. Of an ``if`` and a mask that were never reached, the line tells.
     """

@@ -10,7 +10,7 @@ from ..devices import DEVICES
 from .allowed import Allowances
 from .baseline import Baseline
 from .location import is_own, location
-from .reached import Function, called, missed
+from .reached import FunctionLines, called, missed
 from .skipped import Skipped
 
 PORTABILITY = frozenset({"masked-load"})
@@ -51,7 +51,7 @@ class Run:
     unlike_gpu: list[str] = field(default_factory=list)
     alone: dict[tuple[str, str], int] = field(default_factory=dict)
     skipped: Skipped = field(default_factory=Skipped)
-    coverage: list[Function] = field(default_factory=list)
+    coverage: list[FunctionLines] = field(default_factory=list)
     since: str = ""
     judged: set[str] = field(default_factory=set)
     set_aside: int = 0
@@ -104,7 +104,7 @@ class Run:
 
 def text(run: Run, status: int, hints: bool, color: bool) -> str:
     """The run for a terminal. hints: whether they are shown, too."""
-    page = Page(color)
+    page = SanitizePage(color)
     if run.shim:
         page.line(shim_notice(run.shim), YELLOW)
     for finding in run.findings:
@@ -128,7 +128,7 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
     return "\n".join(page.lines)
 
 
-def not_reached(functions: list[Function]) -> list[str]:
+def not_reached(functions: list[FunctionLines]) -> list[str]:
     """What was not reached of the kernels, a line each below a heading; nothing where all was. Kernels that lie in the
     current folder come alone where there are some: of a library's, a program uses a part.
     """
@@ -252,7 +252,7 @@ def not_watched(commands: list[str]) -> str:
     )
 
 
-class Page:
+class SanitizePage:
     """Collects the lines of a report, wrapped to the terminal's width."""
 
     def __init__(self, color: bool):

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import torch
 
 from ..emulator.findings import EmulatorError, Finding, current_place
-from ..emulator.footprint import Beside
+from ..emulator.footprint import ConcurrentLaunch
 from ..emulator.launch import Launch
-from ..emulator.observer import Call, Ended, Observer
-from .generated import Line, by_helion, by_inductor
+from ..emulator.observer import EndedLaunch, LaunchCall, Observer
+from .generated import ProgramLine, by_helion, by_inductor
 from .left_state import LeftState
 from .library_buffers import as_tensor, is_buffer
 from .masked_loads import MaskedLoads
@@ -50,7 +50,7 @@ class Streams(Protocol):
 class Trials(Protocol):
     """What configurations of autotuned kernels store (`configurations.Configurations`)."""
 
-    def ended(self, ended: Ended, configuration: str) -> None:
+    def ended(self, ended: EndedLaunch, configuration: str) -> None:
         """Takes note of a launch. configuration: whose trial it is; "" where it is none."""
 
     def forget(self, address: int) -> None:
@@ -107,7 +107,7 @@ class Sanitizer(Observer):
     streams: Streams | None = None  # None: all launches are on one
     trials: Trials | None = None  # None: what another configuration of an autotuned kernel would store is not looked at
     # Lines of the program (file, number, text) that a generated kernel computes, by its name.
-    origins: Mapping[str, list[Line]] = {}
+    origins: Mapping[str, list[ProgramLine]] = {}
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Sanitizer(Observer):
             self._forms.begin()
         self.emulator.forget_findings()
 
-    def launch_asked(self, call: Call) -> Call:
+    def launch_asked(self, call: LaunchCall) -> LaunchCall:
         """The launch with PyTorch's tensors for arguments. Raises EmulatorError; ValueError, as Triton does, for a
         tensor that a GPU cannot access.
         """
@@ -153,15 +153,15 @@ class Sanitizer(Observer):
         options = {name: self._taken(name, value) for name, value in call.options.items()}
         if self.assert_reachable:
             self.assert_reachable([*args, *options.values()])
-        return Call(call.executor, args, options)
+        return LaunchCall(call.executor, args, options)
 
-    def judges(self, call: Call) -> bool:
+    def judges(self, call: LaunchCall) -> bool:
         """Whether the launch's kernel was chosen, with these arguments."""
         fn = call.executor.fn
         self._judging = self._is_judged(fn, [*call.args, *call.options.values()])
         return self._judging
 
-    def launch_ended(self, ended: Ended) -> None:
+    def launch_ended(self, ended: EndedLaunch) -> None:
         """Adds up the bytes that a launch moved, notes which storages it was given, and runs it again where its result
         may depend on what it should not. Raises EmulatorError where the compiler refuses what ran here.
         """
@@ -281,18 +281,20 @@ class Sanitizer(Observer):
         """Whether the program has several streams."""
         return self.streams is not None and self.streams.several()
 
-    def beside(self, launch: Launch, numbers: range) -> list[Beside]:
+    def beside(self, launch: Launch, numbers: range) -> list[ConcurrentLaunch]:
         """The launches of other streams that the current one has not waited for; of a dependent launch the one before
         it on its own, too.
         """
-        earlier: list[Beside] = []
+        earlier: list[ConcurrentLaunch] = []
         stream, count = 0, self._number
         if streams := self.streams:
             stream, count = streams.launched()
-            earlier = [Beside(one.numbers, one.who) for one in self._earlier if not streams.comes_before(*one.at)]
+            earlier = [
+                ConcurrentLaunch(one.numbers, one.who) for one in self._earlier if not streams.comes_before(*one.at)
+            ]
         if dict(launch.options).get("launch_pdl"):
             before = [one for one in self._earlier if one.at == (stream, count - 1) and not self.computed]
-            earlier += [Beside(one.numbers, one.who, dependent=True) for one in before]
+            earlier += [ConcurrentLaunch(one.numbers, one.who, dependent=True) for one in before]
         self.computed = False
         self._earlier.append(_Earlier((stream, count), numbers, f"`{launch.name}`, launched in {current_place()},"))
         return earlier

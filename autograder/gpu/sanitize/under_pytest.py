@@ -24,11 +24,11 @@ from .totals import Totals
 
 if TYPE_CHECKING:
     from ..emulator import Observed
-    from .watching import Watch
+    from .watching import ProgramWatch
 
 SUMMARY = "kernels in the emulator"
 _PRINTS = os.path.join("_pytest", "_io", "saferepr.py")  # pytest's module that prints values beside a failure
-Refused = (BaselineError, revision.RevisionError)  # options that cannot be carried out
+BadOption = (BaselineError, revision.RevisionError)  # options that cannot be carried out
 
 
 def _baseline(options: argparse.Namespace) -> Baseline | None:
@@ -66,7 +66,7 @@ class Plugin:
         self._stack = contextlib.ExitStack()
         config.add_cleanup(self._stack.close)
         self.shim = ""  # what a report calls the simulated GPU
-        self.watch: Watch | None = None  # before the first import
+        self.watch: ProgramWatch | None = None  # before the first import
         self._stack.enter_context(first_import.after(("torch", "triton"), self._begin))
 
     def _begin(self) -> None:

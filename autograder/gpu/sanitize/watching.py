@@ -9,7 +9,7 @@ from unittest.mock import patch
 import torch
 
 from ..compiler import KernelLaunch
-from ..compiler.on_demand import Code, code_of
+from ..compiler.on_demand import CompiledCode, code_of
 from ..cuda import assert_reachable, graphs, shimmed, streams
 from ..devices import DEFAULT, Properties
 from ..emulator import EmulatorError, Observed
@@ -23,7 +23,7 @@ from .uninitialised import UninitialisedMemory
 
 
 @dataclass(frozen=True)
-class Watch:
+class ProgramWatch:
     """What watches a program. emulator: where its launches run. gpu: the one that is simulated for it. unlike_gpu: as
     `Simulated` has it, so far.
     """
@@ -39,7 +39,7 @@ class Watch:
         return self.gpu.title if self.gpu else ""
 
 
-def _code_of(launch: KernelLaunch, architecture: int, places: dict[str, tuple[str, int]]) -> Code:
+def _code_of(launch: KernelLaunch, architecture: int, places: dict[str, tuple[str, int]]) -> CompiledCode:
     with unreported():
         return code_of(launch, architecture, places)
 
@@ -52,7 +52,7 @@ def watched(
     since: str = "",
     known: Callable[[dict[str, Any]], bool] | None = None,
     ask: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
-) -> Iterator[Watch]:
+) -> Iterator[ProgramWatch]:
     """Runs what is in the block under a `Sanitizer`. shim: whether to simulate a GPU where there is no CUDA. device:
     which one, a key of `DEVICES`. since: the revision in git since which a kernel has to have changed to be judged.
     known, ask: as `Sanitizer` has them.
@@ -60,7 +60,7 @@ def watched(
     sanitizer = Sanitizer(emit, Changed(since) if since else None, known, Forms(), ask)
     sanitizer.trials = Configurations()
     emulator = Observed(sanitizer, fill=0.0)
-    watch = Watch(sanitizer, emulator)
+    watch = ProgramWatch(sanitizer, emulator)
     uninitialised = UninitialisedMemory(sanitizer, emulator)
     with emulator, uninitialised, contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer, emulator))
@@ -68,7 +68,7 @@ def watched(
             simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of, sanitizer.warmed_up))
             sanitizer.waits, sanitizer.origins = graphs.forbid, simulated.origins
             sanitizer.streams, sanitizer.assert_reachable = streams, assert_reachable
-            watch = Watch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
+            watch = ProgramWatch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
         elif torch.cuda.is_available():
             stack.enter_context(patch.object(torch, "compile", _uncompiled(sanitizer.refuse)))
         yield watch

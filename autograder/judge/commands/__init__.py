@@ -5,10 +5,11 @@ from ...words import Commands
 
 def add_to(commands: Commands) -> None:
     """Adds ``list``, ``check``, ``new``, ``compare``, ``neighbours`` and ``verdicts`` to the parser."""
-    from ..neighbours import command as neighbours  # which imports from this folder
-    from ..side_by_side import command as side_by_side
-    from ..verdicts import command as verdicts
-    from . import check, listing, new
+    from . import check_command as check
+    from . import compare_command as side_by_side
+    from . import listing, new
+    from . import neighbours_command as neighbours  # which imports from this folder
+    from . import verdicts_command as verdicts
 
     for one in (listing, check, new, side_by_side, neighbours, verdicts):
         one.add_to(commands)

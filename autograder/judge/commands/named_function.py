@@ -11,10 +11,10 @@ import torch
 
 from ...gpu import shimmed
 from ...runner import InProcess
-from ..judge import judge
-from ..named import found
+from ..checking.judge import judge
+from ..records.named import found
+from ..records.settings import Settings
 from ..report.report import Report
-from ..settings import Settings
 
 if TYPE_CHECKING:
     from ..records.record import Exercise, Witness

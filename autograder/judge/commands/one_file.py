@@ -14,8 +14,8 @@ from ...words import UsageError
 if TYPE_CHECKING:
     from ...runner import Answer, Limits, Worker
     from ..records.record import Exercise, Witness
+    from ..records.settings import Settings
     from ..report.report import Report
-    from ..settings import Settings
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def settings_of(options: argparse.Namespace, backend: str) -> "Settings":
     the report says which seed makes them again. In this process, where somebody looks for a mistake, they are always
     the same.
     """
-    from ..settings import Settings
+    from ..records.settings import Settings
 
     unknown = 0 if options.in_process else secrets.randbits(31)
     chosen = {"require": options.only, "targets": options.targets}
@@ -93,7 +93,7 @@ def not_isolated(reason: Exception | str) -> UsageError:
 def wanted_of(file: Path, record: "Exercise | Witness", options: argparse.Namespace) -> Wanted:
     """The answer in a file. Raises UsageError."""
     from ...runner import Answer
-    from ..checking import choose_backend
+    from ..checking.check import choose_backend
 
     try:
         answer = Answer.read(file, record.name, options.root)
@@ -127,7 +127,7 @@ def report_on(wanted: Wanted, limits: "Limits", worker: "Worker | None") -> "Rep
     Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
     from ...runner import Isolated, SandboxError
-    from ..judge import judge
+    from ..checking.judge import judge
     from ..report.report import Report
 
     if worker is None:
@@ -145,7 +145,7 @@ def report_on(wanted: Wanted, limits: "Limits", worker: "Worker | None") -> "Rep
 
 def report_on_here(wanted: Wanted) -> "Report":
     """The report on an answer that is called in this process."""
-    from ..checking import check_answer
+    from ..checking.check import check_answer
 
     return check_answer(wanted.answer, wanted.settings, record=wanted.record)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ...words import Exit, UsageError, visible
-from ..make_all import make_all
+from ..verdicts.make_all import make_all
 from .one_file import keep_stdout, limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:

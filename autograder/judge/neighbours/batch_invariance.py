@@ -10,8 +10,8 @@ from torch import Tensor
 from ...gpu import shimmed
 from ...runner import Callee, CompareError, for_a_reader
 from ...words import Progress, UsageError
-from ..named import found, named
-from ..side_by_side.example import USUAL, example_of
+from ..records.example import USUAL, example_of
+from ..records.named import found, named
 from .batch import Batch
 from .compositions import Composition, compositions, whole_batch
 from .dependence import Difference, Neighbours, difference

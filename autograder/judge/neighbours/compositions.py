@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Beside = Literal["", "NaN", "huge numbers"]
+OtherRows = Literal["", "NaN", "huge numbers"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Composition:
 
     what: str
     rows: tuple[int, ...]
-    beside: Beside = ""
+    beside: OtherRows = ""
     alone: int | None = None
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..ulp import ulp_size
+from ..records.ulp import ulp_size
 
 NOT_ASKED = (
     "another num_warps, a configuration that autotuning would choose for another number of rows, and the order in "

@@ -34,7 +34,7 @@ from torch import Tensor
 
 from ...gpu import ATEN, lazily
 from ...runner import Args, Tree
-from ..borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_map
+from .borrowed import TorchDispatchMode, decomposition, overload_name, schema, tree_map
 from .record import Floors, Tolerance
 from .runs import SMALL, Alone, Draws, PartedError, Together, each, is_random, leaves, of_run, stack_of, stacked
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 import torch
 
 from ...runner import Args, Contract, Tree
-from ..results.aim import Aim
-from ..ulp import FLOAT8, comparable
+from .aim import Aim
+from .ulp import FLOAT8, comparable
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
 Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output

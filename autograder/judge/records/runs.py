@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ...gpu import ATEN
-from ..borrowed import schema
+from .borrowed import schema
 
 ROOM = 2**24  # numbers of all stacks: 128 MB
 SMALL = 2**14  # numbers of the arguments: from twice as many on, all at once takes longer than one after the other

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from ...runner import Args, Tree
-from ..results.aim import Aim
-from ..ulp import HALVES
+from .aim import Aim
 from .derived import FormulaError
 from .record import (
     BIAS,
@@ -23,6 +22,7 @@ from .record import (
     Tolerance,
     Witness,
 )
+from .ulp import HALVES
 
 BACKENDS = ("torch", "triton")
 _DRAWN = "inputs takes a torch.Generator and returns the tuple of the oracle's arguments"

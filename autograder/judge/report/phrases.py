@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...words import Quality, count, visible
-from ..results.aim import Aim
+from ..records.aim import Aim
 from ..results.case_result import CaseResult, Failure
 from ..results.causes import Cause
 from ..results.data import ReportData

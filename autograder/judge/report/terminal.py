@@ -26,7 +26,7 @@ def render(report: ReportData, color: bool | None = None, points: bool = True, d
     says what it is worth. details: whether it says all that was measured, and where a GPU may differ.
     """
     width = min(max(shutil.get_terminal_size().columns, 40), 100)
-    page = Page(Terminal.wants_color(sys.stdout) if color is None else color, width)
+    page = ReportPage(Terminal.wants_color(sys.stdout) if color is None else color, width)
     verdict = phrases.verdict(report, points)
     if report.passed:
         verdict += f", {count(len(phrases.passing(report.cases)), 'case')}"
@@ -60,7 +60,7 @@ def render(report: ReportData, color: bool | None = None, points: bool = True, d
     return page.text()
 
 
-def split(page: "Page", report: ReportData) -> None:
+def split(page: "ReportPage", report: ReportData) -> None:
     """Adds a line for each aim: what it gave, and what cost the rest."""
     rows = phrases.split(report.split, report.limit)
     if rows:
@@ -72,7 +72,7 @@ def split(page: "Page", report: ReportData) -> None:
         )
 
 
-def more_causes(page: "Page", title: str, causes: list[Cause]) -> None:
+def more_causes(page: "ReportPage", title: str, causes: list[Cause]) -> None:
     """Adds a line for each of the first `OTHERS` causes, and the names of the cases behind the rest."""
     if not causes:
         return
@@ -86,7 +86,7 @@ def more_causes(page: "Page", title: str, causes: list[Cause]) -> None:
         page.line(f"and {count(len(causes) - OTHERS, 'cause')} more, in {names}", DIM, indent=LABELLED)
 
 
-def first_failure(page: "Page", report: ReportData, cause: Cause) -> None:
+def first_failure(page: "ReportPage", report: ReportData, cause: Cause) -> None:
     """Adds the first cause in full: its first case, and what went in, came out and was expected there."""
     case = cause.cases[0]
     page.blank()
@@ -115,7 +115,7 @@ def first_failure(page: "Page", report: ReportData, cause: Cause) -> None:
         page.lines += case.repeat.splitlines()  # as they are pasted: not indented, not wrapped
 
 
-def traceback(page: "Page", lines: list[str]) -> None:
+def traceback(page: "ReportPage", lines: list[str]) -> None:
     """Adds the last `DETAIL_LINES` lines of a traceback."""
     if not lines:
         return
@@ -127,7 +127,7 @@ def traceback(page: "Page", lines: list[str]) -> None:
     page.blank()
 
 
-def what_else(page: "Page", report: ReportData, details: bool) -> None:
+def what_else(page: "ReportPage", report: ReportData, details: bool) -> None:
     """Adds what passed, what it costs, the distinctions, and what did not run."""
     if not report.passed:
         page.blank()
@@ -156,7 +156,7 @@ def what_else(page: "Page", report: ReportData, details: bool) -> None:
         page.line(phrases.environment(report.environment), DIM)
 
 
-def machine_code(page: "Page", figures: dict[str, Any]) -> None:
+def machine_code(page: "ReportPage", figures: dict[str, Any]) -> None:
     """Adds a paragraph for each kernel, and what the count cannot say."""
     page.blank()
     for title, text in phrases.machine_code(figures):
@@ -165,7 +165,7 @@ def machine_code(page: "Page", figures: dict[str, Any]) -> None:
     page.line(figures["about"], DIM)
 
 
-def what_was_measured(page: "Page", report: ReportData) -> None:
+def what_was_measured(page: "ReportPage", report: ReportData) -> None:
     """Adds what the kernels moved and compiled to, and where a GPU may differ."""
     if report.traffic:
         page.line(f"Memory traffic: {phrases.traffic(report.traffic)}.")
@@ -177,7 +177,7 @@ def what_was_measured(page: "Page", report: ReportData) -> None:
         page.line(f"On a GPU: {note}", DIM)
 
 
-class Page:
+class ReportPage:
     """Lines of text, wrapped and coloured. Everything that enters is escaped: names and messages come from learners."""
 
     def __init__(self, color: bool, width: int):

@@ -7,9 +7,9 @@ from typing import Literal
 import numpy as np
 
 from ...words import Quality
-from .aim import Aim, Flaw
+from ..records.aim import Aim, Flaw
 
-Status = Literal["pass", "fail", "error", "not-run"]
+CaseStatus = Literal["pass", "fail", "error", "not-run"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class CaseResult:
     """
 
     name: str
-    status: Status
+    status: CaseStatus
     bonus: bool
     message: str
     inputs: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from .aim import EACH, ONE, Aim, Flaw
+from ..records.aim import EACH, ONE, Aim, Flaw
 
 UP_TO = 40.0  # points that are left at most
 OUTPUTS = 0.8  # of the share of the outputs, or of the functions that a word tells apart, that are right everywhere
@@ -19,7 +19,7 @@ ALL_BUT = "All is right up to {}: at most {:.0f} are left."
 OTHERS = "Wrong {} costs the same however many cases show it: {:.0f} of 100 are left of what the others are worth."
 VALUES = (Flaw.NUMBERS, Flaw.SPECIAL)
 
-Case = Mapping[str, Any]
+CaseFields = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Excuse:
     share: float = 1.0
 
 
-def excuses(cases: list[Case]) -> Iterator[Excuse]:
+def excuses(cases: list[CaseFields]) -> Iterator[Excuse]:
     """All that there are."""
     yield from _factors(cases)
     yield from _outputs(cases)
     yield from _one_variant(cases)
 
 
-def _factors(cases: list[Case]) -> Iterator[Excuse]:
+def _factors(cases: list[CaseFields]) -> Iterator[Excuse]:
     """Where all plain cases whose numbers are wrong are right up to one factor. That each call has one of its own, a
     case of few distinct numbers does not show, and is not against it.
     """
@@ -56,11 +56,11 @@ def _factors(cases: list[Case]) -> Iterator[Excuse]:
         yield Excuse(same, ALL_BUT.format(name, UP_TO), most=UP_TO)
 
 
-def _is_up_to(case: Case, name: str, factor: float) -> bool:
+def _is_up_to(case: CaseFields, name: str, factor: float) -> bool:
     return any(own == name and abs(by - factor) <= ALIKE * abs(factor) for own, by in case["up_to"])
 
 
-def _outputs(cases: list[Case]) -> Iterator[Excuse]:
+def _outputs(cases: list[CaseFields]) -> Iterator[Excuse]:
     """Where outputs are wrong and others are right."""
     failing = [case for case in cases if case["wrong"] and case["flaw"] in VALUES]
     names = sorted({name for case in failing for name in case["wrong"]})
@@ -72,7 +72,7 @@ def _outputs(cases: list[Case]) -> Iterator[Excuse]:
             yield _others(same, " and ".join(outputs), count / every)
 
 
-def _one_variant(cases: list[Case]) -> Iterator[Excuse]:
+def _one_variant(cases: list[CaseFields]) -> Iterator[Excuse]:
     """Where a word among the arguments says which function is asked for, and one of them is wrong, but not the first
     of the others.
     """

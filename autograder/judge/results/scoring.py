@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from .aim import Aim, Flaw
+from ..records.aim import Aim, Flaw
 from .excuses import OUTPUTS, VALUES, Excuse, excuses
 
 FORMS: Mapping[str, float] = {  # points of 100
@@ -51,7 +51,7 @@ CONDUCT = "How the results come about costs {:.0f} more."
 ELSEWHERE = "Ordinary numbers are wrong in"
 _SHOWN = 2  # names of cases behind a cause
 
-Case = Mapping[str, Any]
+CaseFields = Mapping[str, Any]
 
 
 @dataclass
@@ -104,7 +104,7 @@ def _convicted(report: Mapping[str, Any]) -> float:
     return sum(shown.values()) / len(shown) if shown else float(report["passed"])
 
 
-def _is_open(case: Case) -> bool:
+def _is_open(case: CaseFields) -> bool:
     """Whether it was not reached, or no result was waited for."""
     return case["status"] == "not-run" or (case["status"] == "error" and case["flaw"] is None)
 
@@ -115,7 +115,7 @@ class _Account:
     """
 
     def __init__(
-        self, cases: list[Case], report: Mapping[str, Any], weights: Mapping[str, float], excuse: Excuse | None
+        self, cases: list[CaseFields], report: Mapping[str, Any], weights: Mapping[str, float], excuse: Excuse | None
     ):
         self.excuse, excused = excuse, excuse.names if excuse else frozenset()
         self.causes, self.named = report["causes"], bool(report["fingerprint"])
@@ -177,7 +177,7 @@ class _Account:
         """The share of an aim's cases that fail in one of these ways."""
         return len(self._with(aim, *flaws)) / len(self.of[aim]) if aim in self.of else 0.0
 
-    def _with(self, aim: Aim, *flaws: Flaw | None) -> list[Case]:
+    def _with(self, aim: Aim, *flaws: Flaw | None) -> list[CaseFields]:
         return [case for case in self.failing if case["aim"] == aim and case["flaw"] in flaws]
 
     def _lost(self) -> dict[Aim, float]:
@@ -235,7 +235,7 @@ class _Account:
         point = self._share(Aim.POINT, Flaw.NUMBERS)
         return 0.0 if point == 1 else min(most, max(HALF - self.weights.get(Aim.POINT, 0.0) * point, 0.0))
 
-    def _of_point(self, case: Case) -> float:
+    def _of_point(self, case: CaseFields) -> float:
         """The share that is lost of a case of the point."""
         if case not in self.failing or case["flaw"] in _SPOILS:
             return 0.0
@@ -276,7 +276,7 @@ class _Account:
             first = next(case for case in self.of[aim] if _is_open(case))
             yield f"{unreached} of {len(self.of[aim])} cases: {first['message']}"
 
-    def _names(self, cause: Mapping[str, Any], which: Callable[[Case], bool]) -> str:
+    def _names(self, cause: Mapping[str, Any], which: Callable[[CaseFields], bool]) -> str:
         """The cases of a cause that count and are such."""
         names = [case["name"] for case in self.failing if case["name"] in cause["cases"] and which(case)]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""

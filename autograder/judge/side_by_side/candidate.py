@@ -8,7 +8,7 @@ from ...gpu import Emulator, place
 from ...runner import Args, Call, Callee, CompareError, Contract, Examined, InProcess, Tree
 from .errors import CandidateError
 from .method import Method, in_derivative, method_of
-from .operators_called import Operators
+from .operators_called import OperatorNotes
 from .reference import Reference
 
 
@@ -45,12 +45,12 @@ class Noted(InProcess):
 
     def __init__(self, candidate: Candidate, contract: Contract, above: int):
         self.candidate, self.above, self.methods = candidate, above, list[Method]()
-        self._mine: Operators | None = None  # of the call that is noted
+        self._mine: OperatorNotes | None = None  # of the call that is noted
         super().__init__(self._called, contract, "triton", guarded=False, simulated=candidate.gpu)
 
     def examine(self, call: Call) -> Examined:
         """Calls it, and notes how it computes, where it does."""
-        self._mine = mine = Operators()
+        self._mine = mine = OperatorNotes()
         examined = super().examine(call)
         self._mine, first = None, examined.first
         if first.trouble is None and any((mine.elements | mine.derivative).values()):
@@ -61,7 +61,7 @@ class Noted(InProcess):
         callee = self.candidate.callee
         return self._mine.of_call(callee, args, self.above) if self._mine else callee.call(self.above)(*args)
 
-    def _method(self, mine: Operators, launches: bool, args: Args) -> Method:
+    def _method(self, mine: OperatorNotes, launches: bool, args: Args) -> Method:
         reference = self.candidate.reference
         method = method_of(reference.operators, mine.elements, launches)
         in_kernels = method.kind == "kernels" and mine.derivative
@@ -80,7 +80,7 @@ def candidate_of(callee: Callee, reference: Reference, gpu: bool = False) -> Can
         callee = callee.matched(shapes(reference), len(reference.given))
     except CompareError as error:
         raise CandidateError(str(error)) from None
-    mine, machine = Operators(), Emulator()
+    mine, machine = OperatorNotes(), Emulator()
     with machine, contextlib.suppress(Exception), mine:  # what it raises the first family says
         callee.results(_given(reference.arguments, gpu))
     launches = bool(machine.launches)

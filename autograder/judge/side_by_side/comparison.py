@@ -11,19 +11,19 @@ import torch
 from ...gpu import Finding
 from ...runner import Args, Call, Limits, Runner
 from ...words import Progress
-from ..judge import UNREACHED, counts_as_right, judge
+from ..checking.judge import UNREACHED, counts_as_right, judge
+from ..comparing.trial import arguments as case_arguments
+from ..records.example import Example
+from ..records.settings import Settings
 from ..report.report import Report
 from ..results.case_result import CaseResult
 from ..results.data import ReportData
-from ..settings import Settings
-from ..trial import arguments as case_arguments
 from .candidate import Noted
 from .errors import CompareError
-from .example import Example
 from .families import Family, families
 from .isolated_candidate import ByFamily
 from .lines import JobLines, Lines
-from .method import KINDS, Kind, Method, worst
+from .method import KINDS, Method, MethodKind, worst
 from .pair import Both, How, example_for, pair_of, reference_of
 from .reference import Reference
 from .reference_record import SEEDS, Compared, drawn, record_of
@@ -46,7 +46,7 @@ def judged(
     how: How,
     lines: Lines | JobLines,
     without: Iterable[str],
-    kinds: tuple[Kind, ...],
+    kinds: tuple[MethodKind, ...],
 ) -> Report:
     """What `compare` returns, rows aside. lines: those that make a call again. kinds: of method that pass."""
     seed = how.settings.seed
@@ -241,7 +241,7 @@ def _not_run(family: Family, why: str) -> CaseResult:
     return CaseResult(family.name, "not-run", False, why, "")
 
 
-def kinds_of(computes: Iterable[str]) -> tuple[Kind, ...]:
+def kinds_of(computes: Iterable[str]) -> tuple[MethodKind, ...]:
     """The kinds of method of these names. Raises CompareError for an unknown one."""
     asked = tuple(computes)
     if unknown := [name for name in asked if name not in KINDS]:
@@ -250,7 +250,7 @@ def kinds_of(computes: Iterable[str]) -> tuple[Kind, ...]:
 
 
 def _report(
-    found: ReportData, both: Both, method: Method, left_out: list[CaseResult], kinds: tuple[Kind, ...]
+    found: ReportData, both: Both, method: Method, left_out: list[CaseResult], kinds: tuple[MethodKind, ...]
 ) -> Report:
     """The report, with what did not run and how the comparison was made."""
     remarks = [f"Computes: {method}.", *both.known.remarks()]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor
 
-from ..ulp import FLOAT8
+from ..records.ulp import FLOAT8
 
 MOST = 2**20  # of a range of integers that is listed
 FEW = 4  # a tensor has few values where each of them comes as often as this, in the mean

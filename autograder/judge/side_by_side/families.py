@@ -9,16 +9,16 @@ import torch
 from torch import Generator, Tensor
 
 from ...runner import Args, Tree, dtype_name
+from ..records.example import SIZES, USUAL, Example
 from ..records.inputs import views
-from ..ulp import FLOAT8, HALVES
+from ..records.ulp import FLOAT8, HALVES
 from .drawing import brought, drawn_like
-from .example import SIZES, USUAL, Example
 from .reference import Reference
 from .sizes import Dimension
 
-Kind = Literal["values", "sizes", "layout", "dtype", "empty"]
-Make = Callable[[Generator], Args]
-Change = Callable[[Tensor, Generator], Tensor]
+FamilyKind = Literal["values", "sizes", "layout", "dtype", "empty"]
+ArgumentMaker = Callable[[Generator], Args]
+TensorChange = Callable[[Tensor, Generator], Tensor]
 BLOCKS = (1031, 257, 65)  # past one block of 1,024 elements, or of as many as `MOST` allows
 SPECIAL = (-100, -1)  # what stands for no label, as `ignore_index` of PyTorch and of others
 MOST = 2**15  # elements of all tensors of a family together
@@ -37,8 +37,8 @@ class Family:
 
     name: str
     what: str
-    make: Make
-    kind: Kind = "values"
+    make: ArgumentMaker
+    kind: FamilyKind = "values"
     parameters: bool = False
     upstream: Callable[[Args], Args] = lambda gradients: gradients
 
@@ -104,7 +104,7 @@ def families(
                 yield Family("float16, large values", what, large, "dtype")
 
 
-def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh: Make) -> Iterator[Family]:
+def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh: ArgumentMaker) -> Iterator[Family]:
     """What is masked in two tensors alike: -infinity less -infinity is NaN."""
     for first, second in zip(floats, floats[1:TENSORS], strict=False):
         if given[first].shape == given[second].shape:
@@ -130,7 +130,7 @@ def _has_infinity(given: Any) -> bool:
     return bool(Tree((given,)).tensors[0].new_tensor(torch.inf).double().isinf())
 
 
-def _layouts(given: Args, floats: list[int], fresh: Make) -> Iterator[Family]:
+def _layouts(given: Args, floats: list[int], fresh: ArgumentMaker) -> Iterator[Family]:
     for name, what, view in LAYOUTS:
         yield Family(name, what, _on_floats(fresh, _viewed(view, _most_dimensions(given))), "layout")
     if len({given[i].dim() for i in floats} - {0}) > 1:
@@ -138,7 +138,7 @@ def _layouts(given: Args, floats: list[int], fresh: Make) -> Iterator[Family]:
         yield Family("strided vectors", what, _on_floats(fresh, _strided_vectors), "layout")
 
 
-def _layouts_alone(reference: Reference, fresh: Make) -> Iterator[Family]:
+def _layouts_alone(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
     """Each tensor in a layout that no other has: a kernel may read one through the strides of another."""
     given, names = reference.given, reference.names
     tensors = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.dim() and a.numel() > 1]
@@ -146,14 +146,14 @@ def _layouts_alone(reference: Reference, fresh: Make) -> Iterator[Family]:
         for word, view in ALONE:
             if (given[number].dim() > 1) is (view is not views.every_second):
 
-                def make(generator: Generator, chosen: int = number, view: views.View = view) -> Args:
+                def make(generator: Generator, chosen: int = number, view: views.TensorView = view) -> Args:
                     return tuple(view(a) if i == chosen else a for i, a in enumerate(fresh(generator)))
 
                 what = f"{names[number]} alone lies in memory otherwise: {word}."
                 yield Family(f"{names[number]} alone, {word}", what, make, "layout")
 
 
-def _upstream_layouts(reference: Reference, fresh: Make) -> Iterator[Family]:
+def _upstream_layouts(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
     """The gradient of each result in a layout of its own: a kernel may read it through the strides of the result."""
     with torch.no_grad():
         shapes = [r.shape for r in reference.upstream(reference.arguments, Generator().manual_seed(0))]
@@ -162,21 +162,21 @@ def _upstream_layouts(reference: Reference, fresh: Make) -> Iterator[Family]:
         for word, view in (*ALONE, ("one number, expanded", views.one_number)):
             if shape and (len(shape) > 1) is (view is not views.every_second):
 
-                def above(given: Args, chosen: int = number, view: views.View = view) -> Args:
+                def above(given: Args, chosen: int = number, view: views.TensorView = view) -> Args:
                     return tuple(view(a) if i == chosen else a for i, a in enumerate(given))
 
                 yield Family(f"{name}, {word}", f"{name.capitalize()}: {word}.", fresh, "layout", upstream=above)
 
 
 def _of_sizes(example: Example) -> Iterator[Family]:
-    def of(size: int) -> Make:
+    def of(size: int) -> ArgumentMaker:
         return lambda generator: example.make(int(torch.randint(2**31, (), generator=generator)), size)
 
     for size in SIZES:
         yield Family(f"size {size}", f"The arguments of size {size:,}.", of(size), "sizes" if size else "empty")
 
 
-def _resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
+def _resized(reference: Reference, dimensions: list[Dimension], fresh: ArgumentMaker) -> Iterator[Family]:
     """Each dimension alone."""
     for dimension in dimensions:
         name = dimension.named(reference.names)
@@ -187,7 +187,7 @@ def _resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> 
             yield Family(f"{name}: {size:,}", what, made, "sizes" if size else "empty")
 
 
-def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Iterator[Family]:
+def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: ArgumentMaker) -> Iterator[Family]:
     """All dimensions at once: a kernel that leaves out the end of the last block is right as long as one size is a
     multiple of the block.
     """
@@ -197,7 +197,7 @@ def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: Make)
         yield Family("odd sizes", f"All sizes at once: {listed}.", _at(reference, odd, fresh), "sizes")
 
 
-def _odd(reference: Reference, dimensions: list[Dimension], fresh: Make) -> Make:
+def _odd(reference: Reference, dimensions: list[Dimension], fresh: ArgumentMaker) -> ArgumentMaker:
     """The example in odd sizes, where the reference takes that: in whole blocks, special values find no padding."""
     made = _at(reference, _odd_sizes(dimensions), fresh)
     return made if reference.accepts(made(Generator().manual_seed(0))) else fresh
@@ -207,7 +207,7 @@ def _odd_sizes(dimensions: list[Dimension]) -> list[tuple[Dimension, int]]:
     return [(dimension, dimension.size | 1) for dimension in dimensions]
 
 
-def _at(reference: Reference, sizes: list[tuple[Dimension, int]], fresh: Make) -> Make:
+def _at(reference: Reference, sizes: list[tuple[Dimension, int]], fresh: ArgumentMaker) -> ArgumentMaker:
     """The example in other sizes."""
 
     def make(generator: Generator) -> Args:
@@ -241,14 +241,14 @@ def other_sizes(dimension: Dimension, given: Args) -> list[int]:
     return [*found, 1, 0] if size != 1 else [*found, 0]
 
 
-def _on_floats(fresh: Make, change: Change) -> Make:
+def _on_floats(fresh: ArgumentMaker, change: TensorChange) -> ArgumentMaker:
     def make(generator: Generator) -> Args:
         return Tree(fresh(generator)).map(lambda a: change(a, generator) if a.is_floating_point() else a)
 
     return make
 
 
-def _one_element(fresh: Make, number: int, value: float) -> Make:
+def _one_element(fresh: ArgumentMaker, number: int, value: float) -> ArgumentMaker:
     def make(generator: Generator) -> Args:
         args = list(fresh(generator))
         given = args[number]
@@ -262,7 +262,7 @@ def _one_element(fresh: Make, number: int, value: float) -> Make:
     return make
 
 
-def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
+def _integers(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
     """Indices at both ends of their range and all the same; masks of one value."""
     for number, tensor in enumerate(reference.given):
         if not isinstance(tensor, Tensor) or tensor.is_floating_point() or not tensor.numel():
@@ -293,7 +293,7 @@ def _integers(reference: Reference, fresh: Make) -> Iterator[Family]:
         yield from _certain(reference, number, fresh)
 
 
-def _all_in_one(reference: Reference, fresh: Make, number: int, first: bool) -> Make:
+def _all_in_one(reference: Reference, fresh: ArgumentMaker, number: int, first: bool) -> ArgumentMaker:
     def make(generator: Generator) -> Args:
         args = list(fresh(generator))
         args[number] = torch.full_like(args[number], int(args[number].max()) if first else 0)
@@ -302,7 +302,7 @@ def _all_in_one(reference: Reference, fresh: Make, number: int, first: bool) -> 
     return make
 
 
-def _certain(reference: Reference, number: int, fresh: Make) -> Iterator[Family]:
+def _certain(reference: Reference, number: int, fresh: ArgumentMaker) -> Iterator[Family]:
     """A label that is nearly certain, in half precision, too: p - 1 there is small, and no random number is so."""
     labels = reference.given[number]
     rows = (i for i, a in enumerate(reference.given) if isinstance(a, Tensor) and Tree.has_gradient(a) and a.dim())
@@ -345,7 +345,7 @@ def _whole_range(reference: Reference, number: int) -> list[int]:
     return whole if is_code and all(_takes(reference, number, value) for value in whole) else []
 
 
-def _of_range(fresh: Make, number: int, least: int, most: int) -> Make:
+def _of_range(fresh: ArgumentMaker, number: int, least: int, most: int) -> ArgumentMaker:
     def make(generator: Generator) -> Args:
         args = list(fresh(generator))
         given = args[number]
@@ -384,7 +384,7 @@ def _takes(reference: Reference, number: int, value: int) -> bool:
     return reference.accepts(tuple(args))
 
 
-def _filled(fresh: Make, number: int, value: int, share: float) -> Make:
+def _filled(fresh: ArgumentMaker, number: int, value: int, share: float) -> ArgumentMaker:
     def make(generator: Generator) -> Args:
         args = list(fresh(generator))
         chosen = torch.rand(args[number].shape, generator=generator) < share
@@ -399,7 +399,7 @@ def _most_dimensions(given: Args) -> int:
     return min(2, max(a.dim() for a in Tree(given).tensors))
 
 
-def _viewed(view: views.View, least: int) -> Change:
+def _viewed(view: views.TensorView, least: int) -> TensorChange:
     return lambda a, g: view(a) if a.dim() >= max(1, least) else a
 
 
@@ -407,11 +407,11 @@ def _strided_vectors(a: Tensor, generator: Generator) -> Tensor:
     return views.every_second(a) if a.dim() == 1 else a
 
 
-def _rounded(dtype: torch.dtype) -> Change:
+def _rounded(dtype: torch.dtype) -> TensorChange:
     return lambda a, g: a if a.dtype in FLOAT8 else a.to(dtype)
 
 
-def _scaled(factor: float) -> Change:
+def _scaled(factor: float) -> TensorChange:
     return lambda a, g: (a.double() * _within_float8(a, factor)).to(a.dtype)
 
 
@@ -449,7 +449,7 @@ def _transposed(a: Tensor) -> Tensor:
     return views.transposed(a) if a.dim() > 1 else a
 
 
-VALUES: tuple[tuple[str, str, Change], ...] = (
+VALUES: tuple[tuple[str, str, TensorChange], ...] = (
     ("zeros", "Every floating-point number is 0.", lambda a, g: torch.zeros_like(a)),
     ("tiny values", "The numbers are 1e-6 times as large.", _scaled(1e-6)),
     ("subnormal values", "The numbers are 1e-39 times as large: below the smallest normal float32.", _scaled(1e-39)),
@@ -460,12 +460,12 @@ VALUES: tuple[tuple[str, str, Change], ...] = (
     ("rows of one value", "All numbers of a row are the same.", _of_rows),
     ("one outlier", "One element of each tensor is 10,000 times as large.", _outlier),
 )
-ALONE: tuple[tuple[str, views.View], ...] = (
+ALONE: tuple[tuple[str, views.TensorView], ...] = (
     ("transposed", _transposed),
     ("rows with gaps", _with_gaps),
     ("every second element", views.every_second),  # of vectors
 )
-LAYOUTS: tuple[tuple[str, str, views.View], ...] = (
+LAYOUTS: tuple[tuple[str, str, views.TensorView], ...] = (
     ("transposed", "The last two dimensions lie in memory the other way round.", _transposed),
     ("every second column", "Each tensor is every second column of one twice as wide.", views.every_second),
     ("rows with gaps", "Each tensor is the middle of longer rows; NaN lies between them.", views.with_gaps),

@@ -15,8 +15,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...gpu import ATEN, lazily
 from ...runner import Callee, Tree, dtype_name
-from ..borrowed import TorchDispatchMode, schema
-from ..ulp import FLOAT8, HALVES
+from ..records.borrowed import TorchDispatchMode, schema
+from ..records.ulp import FLOAT8, HALVES
 
 EMPTY = frozenset(name for name in ATEN.memory if "empty" in name)
 TIED = {"topk": (2, 3, True), "sort": (1, 2, False), "kthvalue": (2, 9, False)}  # and where they have dimension, order

@@ -17,10 +17,10 @@ from ...runner import (
     Answer,
     Budget,
     Call,
+    CallForm,
     Cell,
     Contract,
     Examined,
-    Form,
     Isolated,
     Limits,
     Outcome,
@@ -30,7 +30,7 @@ from ...runner import (
 from .candidate import shapes
 from .code import Code
 from .errors import CandidateError
-from .method import ANY_NUMBER, COMPOSITE, IN_DERIVATIVES, Kind, Method, method_of
+from .method import ANY_NUMBER, COMPOSITE, IN_DERIVATIVES, Method, MethodKind, method_of
 from .operators_called import MOVES
 from .reference import Reference
 from .reference_record import record_of
@@ -49,7 +49,7 @@ class IsolatedCandidate:
     worker: Worker
     limits: Limits
     budget: Budget  # of all its processes together
-    form: Form
+    form: CallForm
     launches: bool
     attached: bool
     method: Method
@@ -83,13 +83,13 @@ def isolated_candidate(
     limits: Limits,
     gpu: bool,
     seed: int,
-    called: Form | None,
+    called: CallForm | None,
 ) -> IsolatedCandidate:
     """The candidate, after its process was called on the reference's example. Raises CandidateError where it cannot be
     loaded, takes other arguments or has other parameters.
     """
     parameters = tuple(shapes(reference).items())
-    form = called or Form(len(reference.given))
+    form = called or CallForm(len(reference.given))
     form = replace(form, parameters=parameters, initial=code.initial, seed=seed, gpu=gpu)
     budget, theirs = Budget("answer", limits.total_seconds), reference.operators
     closed = frozenset(theirs)  # also where it does not run: what cannot be tried is judged with everything closed
@@ -256,7 +256,7 @@ def _with_gradients(found: IsolatedCandidate, reference: Reference, tries: _Trie
     opened = replace(found, basic=False)
     if trouble is None or tries.gradients(opened).trouble:
         return found
-    kind: Kind = "no" if found.method.kind == "no" else "partly"
+    kind: MethodKind = "no" if found.method.kind == "no" else "partly"
     closed = f"aten.{trouble.operator}" if trouble.operator else COMPOSITE
     needed = found.needed | ({trouble.operator} if trouble.operator else set())
     return replace(opened, method=Method(kind, f"{found.method.why}; its derivative calls {closed}"), needed=needed)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ...runner import Args, Callee, CompareError, Tree
-from ..named import found
+from ..records.named import found
 from .errors import CandidateError
 
 NEW = "ModelNew"

@@ -7,8 +7,8 @@ from typing import Literal
 
 from ...gpu import ATEN
 
-Kind = Literal["kernels", "partly", "operators", "no", "unknown"]
-KINDS: tuple[Kind, ...] = ("kernels", "partly", "operators", "unknown", "no")  # from the best to the worst
+MethodKind = Literal["kernels", "partly", "operators", "no", "unknown"]
+KINDS: tuple[MethodKind, ...] = ("kernels", "partly", "operators", "unknown", "no")  # from the best to the worst
 COMPUTES = KINDS[:3]  # those that pass where nobody says otherwise
 ANY_NUMBER = math.inf
 SHARE = 0.5  # of the elements: the sum of a kernel's partial sums is a step of computing, and no call of the answer
@@ -26,7 +26,7 @@ class Method:
     ``unknown``, it could not be found out. why: the same in a few words, for a person.
     """
 
-    kind: Kind
+    kind: MethodKind
     why: str
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ import torch
 
 from ...gpu import ATEN, lazily
 from ...runner import Args, Callee, Tree
-from ..borrowed import TorchDispatchMode, differentiating, schema
+from ..records.borrowed import TorchDispatchMode, differentiating, schema
 
 CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
 ADDED_AT = frozenset("scatter_add scatter_reduce index_add index_reduce index_put _index_put_impl".split())
@@ -20,7 +20,7 @@ MOVES = ATEN.memory | frozenset(  # what moves numbers, or reads them, without c
 
 
 @lazily
-class Operators(TorchDispatchMode):
+class OperatorNotes(TorchDispatchMode):
     """Notes the operators that compute. elements: of the largest tensor that each is given, over all of its calls.
     derivative: the same of those that autograd, or a backward of one's own, calls. draws: those that draw random
     numbers. as_bits: the dtypes of floating-point numbers whose bits are read.

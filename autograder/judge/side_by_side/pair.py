@@ -9,14 +9,14 @@ import torch
 
 from ...gpu import shimmed
 from ...runner import Callee, Limits, Worker, for_a_reader
+from ..comparing.trial import arguments as case_arguments
+from ..records.example import USUAL, Example, example_of
 from ..records.record import Exercise
+from ..records.settings import Settings
 from ..records.table import EXERCISES
-from ..settings import Settings
-from ..trial import arguments as case_arguments
 from .candidate import Candidate, candidate_of
 from .code import Code
 from .errors import CandidateError, CompareError
-from .example import USUAL, Example, example_of
 from .isolated_candidate import IsolatedCandidate, isolated_candidate
 from .reference import Reference
 from .sides import sides_of

@@ -6,16 +6,16 @@ import tempfile
 from typing import Any, Self
 
 from ...runner import LineServer
-from ..make_all import NoWorker
 from ..verdicts.job import UNFIT
-from .table_job import Job
+from ..verdicts.make_all import NoWorker
+from .table_job import ComparisonJob
 from .table_line import about, without_report
 
 WALL = 10  # times the limit of processor time by the clock: a busy machine is not the job's fault
 LAST = 300  # characters of what a process said before it ended
 
 
-class Process:
+class TableProcess:
     """seconds: of processor time for a job, the candidate's own in the sandbox not counted. What a process that was
     ended left in its folder for temporary files is removed.
     """
@@ -41,7 +41,7 @@ class Process:
         self._server.close()
         self._folder.cleanup()
 
-    def verdict(self, job: Job) -> dict[str, Any]:
+    def verdict(self, job: ComparisonJob) -> dict[str, Any]:
         """The verdict on a job, whatever it does to the process. Raises NoWorker."""
         self._said.seek(0)
         self._said.truncate()

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from ...runner import Args, Callee, Tree, dtype_name
-from ..borrowed import unwatched
-from ..ulp import FLOAT8, comparable
+from ..records.borrowed import unwatched
+from ..records.ulp import FLOAT8, comparable
 from .drawing import varied
 from .errors import CompareError
 from .float64 import LeftOpen, Widened, in_float64
 from .method import named
-from .operators_called import Operators, rounds_within
+from .operators_called import OperatorNotes, rounds_within
 from .sizes import offsets_of
 
 UPSTREAM_ZEROS = 0.25  # of the elements of an upstream gradient
@@ -103,16 +103,16 @@ class Reference:
         return True
 
     @cached_property
-    def called(self) -> Operators:
+    def called(self) -> OperatorNotes:
         """The operators that it calls on the example."""
-        mode = Operators()
+        mode = OperatorNotes()
         with mode, torch.no_grad():
             self.callee.results(Tree(self.arguments).copied())
         return mode
 
-    def called_on(self, args: Args, above: int) -> Operators:
+    def called_on(self, args: Args, above: int) -> OperatorNotes:
         """The operators that it calls on arguments; above: upstream gradients among them."""
-        mode = Operators()
+        mode = OperatorNotes()
         mode.of_call(self.callee, Tree(args).copied(), above)
         return mode
 

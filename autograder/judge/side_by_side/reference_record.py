@@ -7,10 +7,10 @@ from typing import Any
 import torch
 
 from ...runner import Args, Tree
+from ..records.aim import Aim
 from ..records.derived import derived
 from ..records.record import Case, Exercise, Floors, Output
-from ..results.aim import Aim
-from ..ulp import FLOAT8, HALVES, comparable, ulp_size
+from ..records.ulp import FLOAT8, HALVES, comparable, ulp_size
 from .errors import CompareError
 from .families import Family
 from .reference import Reference, as_float32, parts, signed

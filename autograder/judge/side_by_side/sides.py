@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...words import UsageError
-from ..named import found, named
+from ..records.named import found, named
 from .code import Code
 from .errors import CandidateError, CompareError
 

@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 from ...runner import Args
 from .drawing import longer
 
-Place = tuple[int, int]  # an argument, and its dimension; -1 for a number that is a size itself
+SizePlace = tuple[int, int]  # an argument, and its dimension; -1 for a number that is a size itself
 Accepts = Callable[[Args], bool]
 
 
@@ -21,7 +21,7 @@ class Dimension:
     """Places of one size that change together, and places of multiples of it."""
 
     size: int
-    places: dict[Place, int]  # with how many times the size
+    places: dict[SizePlace, int]  # with how many times the size
 
     def named(self, names: tuple[str, ...]) -> str:
         """``dimension 1 of x``: the first place of this size."""
@@ -59,7 +59,7 @@ class Offsets:
     """
 
     argument: int
-    place: Place
+    place: SizePlace
     numbers: tuple[int, ...]
 
     def of(self, args: Args) -> Args:
@@ -96,7 +96,7 @@ def offsets_of(args: Args) -> list[Offsets]:
 
 def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
     """The dimensions that change freely. accepts: whether the reference takes such arguments."""
-    groups: dict[int, list[Place]] = defaultdict(list)
+    groups: dict[int, list[SizePlace]] = defaultdict(list)
     for number, value in enumerate(args):
         if isinstance(value, Tensor):
             for axis, size in enumerate(value.shape):
@@ -118,7 +118,7 @@ def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
     return found
 
 
-def _by_axis(args: Args, size: int, places: list[Place], accepts: Accepts) -> list[Dimension]:
+def _by_axis(args: Args, size: int, places: list[SizePlace], accepts: Accepts) -> list[Dimension]:
     """The dimensions of tensors of which one has this size more than once, as square matrices do: those of one axis
     change together, counted from the first or from the last; none where the reference does not take that.
     """
@@ -126,7 +126,7 @@ def _by_axis(args: Args, size: int, places: list[Place], accepts: Accepts) -> li
     if len(ranks) == 1 or len(ranks) == len(places):
         return []
     for offset in ({argument: 0 for argument in ranks}, ranks):
-        axes: dict[int, dict[Place, int]] = defaultdict(dict)
+        axes: dict[int, dict[SizePlace, int]] = defaultdict(dict)
         for argument, axis in places:
             axes[axis - offset[argument]][argument, axis] = 1
         if len(axes) > 1 and all(_changes(args, size, one, accepts) for one in axes.values()):
@@ -135,7 +135,7 @@ def _by_axis(args: Args, size: int, places: list[Place], accepts: Accepts) -> li
 
 
 def _together(
-    args: Args, size: int, places: list[Place], groups: dict[int, list[Place]], accepts: Accepts
+    args: Args, size: int, places: list[SizePlace], groups: dict[int, list[SizePlace]], accepts: Accepts
 ) -> Dimension | None:
     """The dimension of these places, with the numbers that are its size and the dimensions that are its multiples where
     the reference takes it only so.
@@ -149,7 +149,7 @@ def _together(
     return None
 
 
-def _changes(args: Args, size: int, places: dict[Place, int], accepts: Accepts) -> bool:
+def _changes(args: Args, size: int, places: dict[SizePlace, int], accepts: Accepts) -> bool:
     """Whether the reference takes one more and two more: with one less it refuses the last label, where the example has
     it; and one alone may be a size that broadcasts.
     """

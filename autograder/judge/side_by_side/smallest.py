@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from ...runner import Args, Runner, Tree, dtype_name
-from ..case_verdict import judge_case
+from ..checking.case_verdict import judge_case
+from ..comparing.trial import Trial
 from ..records.record import Case
+from ..records.settings import Settings
+from ..records.ulp import comparable
 from ..results.case_result import CaseResult, Failure
-from ..settings import Settings
-from ..trial import Trial
-from ..ulp import comparable
 from .reference_record import Compared
 from .sizes import Dimension
 

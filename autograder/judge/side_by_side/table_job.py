@@ -51,7 +51,7 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Job(Work):
+class ComparisonJob(Work):
     """A comparison. id: the table's, or the number of its line. table: where it was read. Other files that its texts
     import do not decide: they are not in its key.
     """
@@ -89,14 +89,14 @@ class Job(Work):
         return cls(**data | sides | {"options": Options(**options)})
 
 
-def read(path: str, isolated: bool) -> list[Job]:
+def read(path: str, isolated: bool) -> list[ComparisonJob]:
     """The jobs of a table, a JSON object a line. Raises UsageError, which names the line."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = "there is no such file" if isinstance(error, FileNotFoundError) else str(error)
         raise UsageError(f"{path} cannot be read: {why}") from None
-    jobs: dict[str | int, Job] = {}
+    jobs: dict[str | int, ComparisonJob] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
             try:
@@ -113,7 +113,7 @@ def read(path: str, isolated: bool) -> list[Job]:
     return [*jobs.values()]
 
 
-def _job(line: str, number: int, isolated: bool) -> Job:
+def _job(line: str, number: int, isolated: bool) -> ComparisonJob:
     """Raises ValueError."""
     try:
         data = json.loads(line)
@@ -135,7 +135,7 @@ def _job(line: str, number: int, isolated: bool) -> Job:
         raise ValueError("give arguments, or like and the name of an exercise that takes the same: one of the two")
     if not reference.name and (arguments or like):
         raise ValueError("in KernelBench's form the arguments are those of get_inputs: leave out arguments and like")
-    job = Job(
+    job = ComparisonJob(
         _of_type(data, "id", (str, int), number),
         reference,
         candidate,

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from .table_job import Job
+from .table_job import ComparisonJob
 
 TEXT = 2_000  # characters of each of its texts
 
 
-def about(job: Job) -> dict[str, Any]:
+def about(job: ComparisonJob) -> dict[str, Any]:
     """How every verdict begins."""
     return {"id": job.id, "key": job.key}
 

@@ -12,8 +12,8 @@ from typing import Any, TextIO
 from ...runner import LineServer, SandboxError, Trouble
 from ...words import UsageError
 from ..commands.one_file import keep_stdout
+from ..records.settings import Settings
 from ..results.causes import Cause
-from ..settings import Settings
 from ..verdicts.job import UNFIT, OtherVersions
 from ..verdicts.make import shared_worker
 from .code import Code
@@ -23,13 +23,13 @@ from .kernelbench import NEW
 from .lines import JobLines
 from .method import KINDS
 from .pair import How
-from .table_job import Job, Side, read
+from .table_job import ComparisonJob, Side, read
 from .table_line import TEXT, about, without_report
 
 CAUSES = 8  # that a verdict tells of
 
 
-def verdict(job: Job) -> dict[str, Any]:
+def verdict(job: ComparisonJob) -> dict[str, Any]:
     """What `compare` finds, as JSON has it; why not, where it cannot compare."""
     began, busy = time.monotonic(), time.process_time()
     try:
@@ -93,7 +93,7 @@ def _told(cause: Cause) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _named(job: Job) -> Iterator[tuple[str, str | Code, str | None]]:
+def _named(job: ComparisonJob) -> Iterator[tuple[str, str | Code, str | None]]:
     """The job's sides as `compare` takes them. What they import is forgotten afterwards: another job may have a file of
     the same name. Raises CompareError.
     """
@@ -141,7 +141,7 @@ def _named_in(side: Side, folder: Path, stem: str) -> str:
     return f"{file}:{side.name}" if side.name else str(file)
 
 
-def _gradients(job: Job) -> bool | None:
+def _gradients(job: ComparisonJob) -> bool | None:
     return False if job.options.forward_only else None
 
 
@@ -170,7 +170,7 @@ def main() -> None:
     answers: TextIO = keep_stdout()
     for line in LineServer.questions():
         try:
-            found = verdict(Job.from_json(line))
+            found = verdict(ComparisonJob.from_json(line))
         except (OtherVersions, SandboxError) as error:
             found = {UNFIT: str(error)}
         print(json.dumps(found), file=answers, flush=True)

@@ -5,10 +5,10 @@ import functools
 import json
 import threading
 
-from ..make_all import NoWorker
 from ..verdicts.job import UNFIT, OtherVersions
-from .process import Process
-from .table_job import Job
+from ..verdicts.make_all import NoWorker
+from .process import TableProcess
+from .table_job import ComparisonJob
 
 
 def made(job: str, rung: str, seconds: float) -> str:
@@ -18,13 +18,13 @@ def made(job: str, rung: str, seconds: float) -> str:
     process = _process(threading.get_ident())
     process.seconds = seconds
     try:
-        return json.dumps(process.verdict(Job.from_json(job)))
+        return json.dumps(process.verdict(ComparisonJob.from_json(job)))
     except (NoWorker, OtherVersions) as error:
         return json.dumps({UNFIT: str(error)})
 
 
 @functools.cache
-def _process(thread: int) -> Process:
-    process = Process(seconds=0.0)
+def _process(thread: int) -> TableProcess:
+    process = TableProcess(seconds=0.0)
     atexit.register(process.close)
     return process

@@ -7,8 +7,8 @@ from typing import Any
 from ...runner import Limits, Worker
 from ...words import Quality
 from ..neighbours.batch_invariance import neighbours as row_by_row
+from ..records.settings import Settings
 from ..report.report import Report
-from ..settings import Settings
 from .code import Code
 from .comparison import LIMITS, judged, kinds_of
 from .errors import CompareError

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...runner import Budget, SandboxError, Worker
 from ...words import no_garbage
-from ..checking import check_answer
-from ..settings import Settings
+from ..checking.check import check_answer
+from ..records.settings import Settings
 from .job import UNFIT, Job, OtherVersions
 from .verdict import LATE, LOST, Verdict
 
@@ -83,7 +83,7 @@ def check(job: str, rung: str) -> str:
 
 
 _NEEDED = (
-    *("judge.records.table", "judge.judge", "judge.report.notebook", "judge.report.report"),
+    *("judge.records.table", "judge.checking.judge", "judge.report.notebook", "judge.report.report"),
     *("runner.call.runner", "runner.sandbox.compiler", "runner.sandbox.isolated"),
 )
 

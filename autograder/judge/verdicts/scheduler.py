@@ -13,8 +13,8 @@ import dask
 from distributed import Client, Future, as_completed
 from distributed.scheduler import KilledWorker
 
-from ..make_all import NoWorker
 from .job import UNFIT, Work
+from .make_all import NoWorker
 from .verdict import DEATHS
 
 _AHEAD = 4  # checks that are handed to a cluster which has no worker yet

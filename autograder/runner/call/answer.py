@@ -19,7 +19,7 @@ from typing import Any
 from ...gpu import KernelLaunch
 from ...words import is_python
 from .definitions import definitions_in
-from .package import Module, PackageError, collect, install
+from .package import PackageError, PackageModule, collect, install
 
 OURS = "graded_kernels"
 
@@ -97,7 +97,7 @@ class Answer:
     after: int = 0
     module: bool = False
     name: str = "answer"
-    modules: tuple[Module, ...] = ()
+    modules: tuple[PackageModule, ...] = ()
 
     @classmethod
     def read(cls, path: str | Path, exercise: str, root: Path | None = None) -> "Answer":
@@ -121,7 +121,7 @@ class Answer:
     def of(cls, data: dict[str, Any]) -> "Answer":
         """The answer that `dataclasses.asdict` gave this of, after it was JSON."""
         cells = tuple(Cell(**cell) for cell in data["cells"])
-        modules = tuple(Module(**module) for module in data["modules"])
+        modules = tuple(PackageModule(**module) for module in data["modules"])
         return cls(**data | {"cells": cells, "modules": modules})
 
     @property

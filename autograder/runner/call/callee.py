@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .contract import Form
+from .contract import CallForm
 from .nesting import Nesting
 from .tree import Args, Tree
 
@@ -62,7 +62,7 @@ class Callee:
         return tuple(r.detach() for r in results) + tuple(gradients)
 
     @classmethod
-    def of(cls, given: Any, what: str, form: Form | None = None) -> "Callee":
+    def of(cls, given: Any, what: str, form: CallForm | None = None) -> "Callee":
         """``given`` as something to call. what: "reference" or "candidate". form: how it is called. Raises
         CompareError.
         """
@@ -177,7 +177,7 @@ def _of_leaves(callee: Callee, nesting: Nesting, inputs: int) -> Callee:
     return replace(callee, function=call, signature=signature, backward=callee.backward and backward)
 
 
-def function_of(given: Any, form: Form) -> Callable[..., Any]:
+def function_of(given: Any, form: CallForm) -> Callable[..., Any]:
     """``given``, whatever it is, as a function of all arguments that the form names; a class of modules is made.
     Raises CompareError.
     """

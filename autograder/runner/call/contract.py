@@ -12,7 +12,7 @@ from .tree import Args, Tree
 
 
 @dataclass(frozen=True)
-class Form:
+class CallForm:
     """How code that no exercise asked for is called: with its inputs, then with a module's parameters, then with
     gradients from above.
 
@@ -34,13 +34,13 @@ class Form:
     nesting: Nesting = Nesting()
 
     @classmethod
-    def taking(cls, args: Args, by_name: dict[str, Any]) -> "tuple[Form, Args]":
+    def taking(cls, args: Args, by_name: dict[str, Any]) -> "tuple[CallForm, Args]":
         """(the form of a call with these arguments, its inputs). Raises NotNested."""
         nesting, leaves = Nesting.of(args, by_name)
         return cls(len(leaves), nesting=nesting), leaves
 
     @classmethod
-    def of(cls, data: dict[str, Any]) -> "Form":
+    def of(cls, data: dict[str, Any]) -> "CallForm":
         """The form that `to_dict` gave this of, after it was JSON."""
         parameters = tuple((name, tuple(shape)) for name, shape in data["parameters"])
         made = {"initial": tuple(data["initial"]), "nesting": Nesting.from_data(data["nesting"])}
@@ -75,7 +75,7 @@ class Contract:
     counted: bool = False
     witness: bool = False
     writes: tuple[str, ...] = ()
-    form: Form | None = None
+    form: CallForm | None = None
 
     def returned(self, result: object, args: Args = ()) -> Args:
         """What an answer returned, output by output; nothing for the None of one that only writes. args: what it was
@@ -124,7 +124,7 @@ class Contract:
         """The contract that `to_dict` made this of."""
         names = {name: tuple(data[name]) for name in ("parameters", "outputs", "writes")}
         sets = {name: frozenset(data[name]) for name in ("refused", "allowed")}
-        return cls(**data | names | sets | {"form": Form.of(data["form"]) if data["form"] else None})
+        return cls(**data | names | sets | {"form": CallForm.of(data["form"]) if data["form"] else None})
 
 
 def _is(one: object, tensor: torch.Tensor) -> bool:

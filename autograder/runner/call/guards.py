@@ -28,14 +28,14 @@ _CONVERTED = (
 AUTOGRAD = frozenset({"backward", "grad", "vjp", "jvp", "jacobian", "vhp", "hvp"})
 
 
-class Refused(BaseException):
+class ForbiddenCall(BaseException):
     """Raised out of an answer at the call that is not allowed. Not an ``Exception``: ``except Exception`` must not
     hide it.
     """
 
 
 @lazily
-class Watch(TorchDispatchMode):
+class OperatorWatch(TorchDispatchMode):
     """Refuses operators while an answer of ``backend`` runs, and has ``machine`` poison what ``empty`` returns.
 
     permits: says of an operator, named with its namespace, whether a PyTorch answer may call it; any, if None.
@@ -127,7 +127,7 @@ class Watch(TorchDispatchMode):
 
     def _refuse(self, why: str, kind: Own = "refused") -> NoReturn:
         self.verdict = Trouble(kind, why)
-        raise Refused(why)
+        raise ForbiddenCall(why)
 
 
 @functools.lru_cache(maxsize=1024)  # an answer calls a few operators thousands of times
@@ -151,7 +151,7 @@ HANDED_OVER = frozenset({"numpy", "__array__", "__dlpack__"})  # to another libr
 
 class WatchFunctions(TorchFunctionMode):
     """Refuses autograd where the derivative is the exercise (``autograd`` in ``refused``), and functions that are the
-    answer but reach no operator of that name: ``rms_norm`` takes itself apart before `Watch` could see it.
+    answer but reach no operator of that name: ``rms_norm`` takes itself apart before `OperatorWatch` could see it.
 
     counted: whether the memory an answer takes is judged. Then a tensor's numbers stay in tensors.
     """
@@ -173,4 +173,4 @@ class WatchFunctions(TorchFunctionMode):
 
     def _refuse(self, why: str) -> NoReturn:
         self.verdict = Trouble("refused", why)
-        raise Refused(why)
+        raise ForbiddenCall(why)

@@ -17,7 +17,7 @@ import torch
 
 from .tree import Args
 
-Kind = Literal["leaf", "tuple", "list", "dict", "named tuple", "dataclass"]
+ContainerKind = Literal["leaf", "tuple", "list", "dict", "named tuple", "dataclass"]
 
 
 class NotNested(ValueError):
@@ -30,7 +30,7 @@ class Nested:
     ``made``; in a process that has none such, of one with the same fields.
     """
 
-    kind: Kind = "leaf"
+    kind: ContainerKind = "leaf"
     keys: tuple[str | int, ...] = ()
     parts: tuple["Nested", ...] = ()
     name: str = ""
@@ -187,7 +187,7 @@ def _has_tensor(value: Any) -> bool:
     return isinstance(value, torch.Tensor) or any(map(_has_tensor, _parts(value)[1]))
 
 
-def _kind(value: Any) -> Kind:
+def _kind(value: Any) -> ContainerKind:
     if isinstance(value, tuple):
         return "named tuple" if hasattr(value, "_fields") else "tuple"
     if isinstance(value, list):

@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from ...gpu import Finding, FreshMemory, KernelLaunch
-from .guards import Refused
+from .guards import ForbiddenCall
 from .outcome import Trouble
 
 
@@ -50,4 +50,4 @@ class NoKernels(FreshMemory):
     def _refuse(self, *args: object, **options: object) -> NoReturn:
         why = f"This `{self.name}` launches a Triton kernel, so it is not the PyTorch answer."
         self.verdict = Trouble("refused", why)
-        raise Refused(why)
+        raise ForbiddenCall(why)

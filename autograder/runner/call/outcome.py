@@ -13,7 +13,7 @@ from .tree import Args, Tree
 
 # Troubles of the answer's own. converted: a tensor outside of the kernel, of which calls in its dtype are free.
 Own = Literal["stub", "refused", "converted", "unloadable", "finding", "not-emulated", "raised"]
-Kind = Literal[Own, "crashed", "timeout", "memory"]  # and those of the process of an isolated one
+TroubleKind = Literal[Own, "crashed", "timeout", "memory"]  # and those of the process of an isolated one
 
 FINISHING = frozenset({"div", "mul", "neg"})  # operators on one number, the end of a sum that was allowed
 _COPY = frozenset({"clone", "copy", "_to_copy"})
@@ -29,7 +29,7 @@ class Trouble:
     OWN_TIME: ClassVar = "processor time"  # the code of a time-out that nothing but the answer caused
     UNATTACHED: ClassVar = "unattached"  # of a result whose gradient was asked for, and that has none
 
-    kind: Kind
+    kind: TroubleKind
     message: str
     details: str = ""
     error: str = ""  # the exception's class name where kind is "raised"

@@ -20,7 +20,7 @@ MOST = 400  # files
 
 
 @dataclass(frozen=True)
-class Module:
+class PackageModule:
     """name: as it is imported. file: what messages call it. package: whether it is an ``__init__.py``."""
 
     name: str
@@ -37,7 +37,7 @@ class _BeyondTop(Exception):
     """A relative import of the root itself."""
 
 
-def collect(path: Path, root: Path) -> tuple[str, tuple[Module, ...]]:
+def collect(path: Path, root: Path) -> tuple[str, tuple[PackageModule, ...]]:
     """The name of the module at ``path``, and all that it imports from below ``root``, directly or not.
 
     Raises PackageError where the file is not below the root, or imports what cannot be read.
@@ -67,12 +67,12 @@ def _text(path: Path) -> str:
 class _Collection:
     def __init__(self, root: Path, top: str, answer: str):
         self.root, self.top, self.answer = root, top, answer
-        self.modules: dict[str, Module] = {}
+        self.modules: dict[str, PackageModule] = {}
 
     def follow(self, name: str, package: bool, source: str) -> None:
         """Adds what a module's text imports."""
         for parent in _parents(name):
-            self.modules.setdefault(parent, Module(parent, str(self.root), "", True))
+            self.modules.setdefault(parent, PackageModule(parent, str(self.root), "", True))
         try:
             nodes = list(ast.walk(ast.parse(source)))
         except (SyntaxError, ValueError, RecursionError):
@@ -100,7 +100,7 @@ class _Collection:
             if len(self.modules) >= MOST:
                 raise PackageError(f"{self.answer} imports more than {MOST} files of {self.root}")
             source = _text(file) if file.is_file() else ""
-            self.modules[name] = Module(name, str(file), source, package)
+            self.modules[name] = PackageModule(name, str(file), source, package)
             self.follow(name, package, source)
         return True
 
@@ -139,7 +139,7 @@ def absolute(node: ast.ImportFrom, name: str, package: bool) -> str | None:
 class Texts(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Imports modules from their texts."""
 
-    def __init__(self, modules: Iterable[Module]):
+    def __init__(self, modules: Iterable[PackageModule]):
         self.modules = {module.name: module for module in modules}
 
     def find_spec(
@@ -163,7 +163,7 @@ class Texts(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return self.modules[fullname].source
 
 
-def install(modules: tuple[Module, ...]) -> None:
+def install(modules: tuple[PackageModule, ...]) -> None:
     """Has these modules imported from their texts from now on, and those of an earlier answer no longer."""
     for finder in [one for one in sys.meta_path if isinstance(one, Texts)]:
         sys.meta_path.remove(finder)

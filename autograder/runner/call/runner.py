@@ -20,11 +20,11 @@ from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts, Index, Runner, Unloadable
 from .given import Given, apart, in_tensors
 from .gradient import Unattached
-from .guards import Refused, Watch, WatchFunctions
+from .guards import ForbiddenCall, OperatorWatch, WatchFunctions
 from .huge_strides import duplicate
 from .machine import Machine
 from .no_kernels import NoKernels
-from .outcome import Kind, MovedBytes, Outcome, Own, Trouble
+from .outcome import MovedBytes, Outcome, Own, Trouble, TroubleKind
 from .peak_memory import Peak
 from .tree import Args, Tree
 
@@ -66,7 +66,7 @@ class InProcess:
         try:
             return cls(load(answer), contract, backend)
         except AnswerError as error:
-            kind: Kind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
+            kind: TroubleKind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
             return Unloadable(Trouble(kind, str(error), error.details))
 
     @property
@@ -103,7 +103,7 @@ class InProcess:
     def examine(self, call: Call) -> Examined:
         """Calls the function, and returns what came of it; see `Runner`."""
         replay = self._replay()
-        return _Called(call, self.once(call.args, fill=call.fill, replay=replay), self, replay)
+        return _ExaminedInProcess(call, self.once(call.args, fill=call.fill, replay=replay), self, replay)
 
     def once(
         self,
@@ -197,7 +197,7 @@ class InProcess:
         if "labels" in contract.parameters:
             allowed |= {"_local_scalar_dense"}  # a flag for a bad label has to be read, and reading computes nothing
         permits = None if contract.witness else partial(ATEN.permits, gradients=bool(contract.gradient_of))
-        watch = Watch(self.backend, contract.refused, allowed, machine, peak, permits, moved)
+        watch = OperatorWatch(self.backend, contract.refused, allowed, machine, peak, permits, moved)
         # Where the runner takes a gradient itself, `Watch` still refuses what PyTorch would differentiate.
         refused = contract.refused - {"autograd"} if contract.gradient_of else contract.refused
         functions = WatchFunctions(refused, self.backend == "torch" and contract.counted)
@@ -207,7 +207,7 @@ class InProcess:
             try:
                 with self._asked(), watch, functions:
                     result = self.function(*args)
-            except Refused as refusal:
+            except ForbiddenCall as refusal:
                 place = _opening(refusal)
             except EmulatorError as error:
                 trouble = of_emulator(error)
@@ -299,7 +299,7 @@ def parting(one: Followed, other: Followed) -> tuple[str, ...]:
     return (found.here, found.there) if found else ()
 
 
-class _Called(Examined):
+class _ExaminedInProcess(Examined):
     """What was examined in this process: each further call is on new copies of the arguments."""
 
     def __init__(self, call: Call, first: Outcome, runner: InProcess, replay: "Replay | None"):
@@ -328,7 +328,7 @@ def of_emulator(error: EmulatorError) -> Trouble:
     return Trouble(kind, str(error), trace(error), code=error.finding.kind, at=error.finding.place)
 
 
-def _opening(refusal: Refused) -> str:
+def _opening(refusal: ForbiddenCall) -> str:
     """``Line 3, `x.exp()`: ``, to begin the sentence of a refusal; "" where it passed no line of the answer."""
     line = line_of(refusal)
     return f"L{line[1:]}: " if line else ""

@@ -33,7 +33,7 @@ ELSEWHERE = "kernels run on Linux, in WSL2, in the course's container and in Col
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What was found about one thing. state: ``ok``; ``absent``, which is fine; ``problem``, which ``fix`` solves."""
 
     name: str
@@ -83,18 +83,18 @@ COURSE = "course"  # the finding in place of the course's packages where it was 
 OF_THE_COURSE = ("nbgrader", "jupytext")  # hardly installed for anything else
 
 
-def what_runs(findings: dict[str, Finding]) -> dict[str, list[str]]:
+def what_runs(findings: dict[str, Diagnosis]) -> dict[str, list[str]]:
     """The findings that prevent each ability."""
     good = {name for name, finding in findings.items() if finding.state == "ok"}
     return {ability: [name for name in needs if name not in good] for ability, needs in ABILITIES.items()}
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[Diagnosis]:
     """Yields every finding as soon as it is made."""
     yield python()
     found = packages()
     yield from found.values()
-    if found.get("triton", Finding("", "problem", "")).state == "ok":
+    if found.get("triton", Diagnosis("", "problem", "")).state == "ok":
         yield tried("interpreter", "interpret", "Triton's interpreter runs a kernel", {"TRITON_INTERPRET": "1"})
         yield tried("compiler", "compile", "Triton compiles ahead of time, no GPU needed", {})
     yield gpu()
@@ -103,13 +103,15 @@ def examine() -> Iterator[Finding]:
     yield from course_root()
 
 
-def python() -> Finding:
+def python() -> Diagnosis:
     """Whether Python is recent enough."""
     message = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     if sys.version_info < PYTHON:
         wanted = ".".join(map(str, PYTHON))
-        return Finding("Python", "problem", message, f"install Python {wanted} or newer, remove .venv, run `make lab`")
-    return Finding("Python", "ok", message)
+        return Diagnosis(
+            "Python", "problem", message, f"install Python {wanted} or newer, remove .venv, run `make lab`"
+        )
+    return Diagnosis("Python", "ok", message)
 
 
 def requirements() -> list[Requirement]:
@@ -123,7 +125,7 @@ def requirements() -> list[Requirement]:
     return [requirement for requirement in listed if not requirement.marker or requirement.marker.evaluate(needed)]
 
 
-def packages() -> dict[str, Finding]:
+def packages() -> dict[str, Diagnosis]:
     """The findings on packages, by name. Where the course was not installed, which is fine, its packages are one."""
     wanted = requirements()
     found = {requirement.name: package(requirement) for requirement in wanted}
@@ -131,32 +133,32 @@ def packages() -> dict[str, Finding]:
         return found
     rest = {one.name: found[one.name] for one in wanted if "extra" not in str(one.marker)}
     line = "the course (nbgrader, jupyterlab and others) is not installed: checking kernels needs none of it"
-    return rest | {COURSE: Finding(COURSE, "absent", line)}
+    return rest | {COURSE: Diagnosis(COURSE, "absent", line)}
 
 
-def package(requirement: Requirement) -> Finding:
+def package(requirement: Requirement) -> Diagnosis:
     """Whether one package is installed, in a version that will do."""
     name = requirement.name
     wanted = f"{name}{requirement.specifier}"
     if name == "triton" and platform.system() != "Linux":
-        return Finding(name, "absent", f"{name}: no version for {platform.system()}", ELSEWHERE)
+        return Diagnosis(name, "absent", f"{name}: no version for {platform.system()}", ELSEWHERE)
     fix = f'{sys.executable} -m pip install "{wanted}"'
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return Finding(name, "problem", f"{name} is not installed", fix)
+        return Diagnosis(name, "problem", f"{name} is not installed", fix)
     if not requirement.specifier.contains(version, prereleases=True):
-        return Finding(name, "problem", f"{name} {version} is outside {requirement.specifier}", fix)
-    return Finding(name, "ok", f"{name} {version}")
+        return Diagnosis(name, "problem", f"{name} {version} is outside {requirement.specifier}", fix)
+    return Diagnosis(name, "ok", f"{name} {version}")
 
 
-def tried(name: str, how: str, message: str, environment: dict[str, str]) -> Finding:
+def tried(name: str, how: str, message: str, environment: dict[str, str]) -> Diagnosis:
     """Whether the probe's kernel runs, as ``how`` says: ``interpret``, ``compile`` or ``device``."""
     with tempfile.TemporaryDirectory() as cache:
         error = run([sys.executable, "-P", str(ONE_KERNEL), how], environment | {"TRITON_CACHE_DIR": cache})[1]
     if error:
-        return Finding(name, "problem", f"{message}: no ({error})", REINSTALL)
-    return Finding(name, "ok", message)
+        return Diagnosis(name, "problem", f"{message}: no ({error})", REINSTALL)
+    return Diagnosis(name, "ok", message)
 
 
 def open_to_others(course: Path, groupshared: bool = False) -> list[str]:
@@ -181,50 +183,50 @@ def close_to_others(course: Path, groupshared: bool = False) -> list[str]:
     return found
 
 
-def course_root() -> Iterator[Finding]:
+def course_root() -> Iterator[Diagnosis]:
     """Yields whether other accounts can read the class in this folder, if there is one."""
     here = [folder for folder in (Path.cwd(), Path.cwd() / "course") if (folder / "gradebook.db").exists()]
     for folder in here[:1]:
         if found := open_to_others(folder):
             fix = f"cd {folder} && chmod go-rwx {' '.join(found)}"
-            yield Finding("class", "problem", f"other accounts can read {', '.join(found)} of this class", fix)
+            yield Diagnosis("class", "problem", f"other accounts can read {', '.join(found)} of this class", fix)
         else:
-            yield Finding("class", "ok", "only you can read this class's submissions and gradebook")
+            yield Diagnosis("class", "ok", "only you can read this class's submissions and gradebook")
 
 
-def gpu() -> Finding:
+def gpu() -> Diagnosis:
     """The GPU and its driver. A GPU that PyTorch does not see is a problem; to have none is fine."""
     device, error = run([sys.executable, "-c", TORCH], {})
     smi = shutil.which("nvidia-smi")
     card = run([smi, "--query-gpu=name,driver_version", "--format=csv,noheader"], {})[0] if smi else ""
     if error:
-        return Finding("GPU", "problem", f"PyTorch does not start ({error})", REINSTALL)
+        return Diagnosis("GPU", "problem", f"PyTorch does not start ({error})", REINSTALL)
     if not device and card:
         fix = "install a PyTorch build for CUDA; until then everything runs in the emulator"
-        return Finding("GPU", "problem", f"GPU {card}, which PyTorch does not see", fix)
+        return Diagnosis("GPU", "problem", f"GPU {card}, which PyTorch does not see", fix)
     if not device:
-        return Finding("GPU", "absent", "no GPU: kernels run in the emulator, for which the course is made")
+        return Diagnosis("GPU", "absent", "no GPU: kernels run in the emulator, for which the course is made")
     driver = f", driver {card.split(',')[-1].strip()}" if card else ""
     return tried("GPU", "device", f"GPU {device}{driver}", {})
 
 
-def extension() -> Finding:
+def extension() -> Diagnosis:
     """Whether JupyterLab has nbgrader's panels: validation for the learner, formgrader for the instructor."""
     if Path(sys.prefix, "share", "jupyter", "labextensions", "@jupyter", "nbgrader").is_dir():
-        return Finding("extension", "ok", "nbgrader's JupyterLab extension")
-    return Finding("extension", "absent", "nbgrader's JupyterLab extension: only instructors use it")
+        return Diagnosis("extension", "ok", "nbgrader's JupyterLab extension")
+    return Diagnosis("extension", "absent", "nbgrader's JupyterLab extension: only instructors use it")
 
 
-def isolation() -> Finding:
+def isolation() -> Diagnosis:
     """How well answers can be isolated: each layer is tried as grading itself tries it."""
     found, error = run([sys.executable, "-c", SANDBOX], {})
     if error:
-        return Finding("isolation", "problem", f"isolation of answers: could not be tried ({error})", REINSTALL)
+        return Diagnosis("isolation", "problem", f"isolation of answers: could not be tried ({error})", REINSTALL)
     head, *layers = (line.strip() for line in found.splitlines())
     missing = "".join(f"; {layer}" for layer in layers if not layer.endswith(": works"))
     if head.startswith(("isolation: strong", "isolation: good")):
-        return Finding("isolation", "ok", head + missing)
-    return Finding("isolation", "problem", head + missing, STRONGER)
+        return Diagnosis("isolation", "ok", head + missing)
+    return Diagnosis("isolation", "problem", head + missing, STRONGER)
 
 
 def run(command: list[str], environment: dict[str, str]) -> tuple[str, str]:

@@ -4,12 +4,12 @@ import os
 import shutil
 import subprocess
 
-from .paths import View
+from .paths import FileView
 
 _LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 
 
-def command(view: View, executable: str, environment: dict[str, str], folder: str = "") -> list[str]:
+def command(view: FileView, executable: str, environment: dict[str, str], folder: str = "") -> list[str]:
     """Arguments to put before a Python command. folder: the one that can be written to, if any. Raises
     FileNotFoundError if bubblewrap is not installed.
     """

@@ -1,9 +1,9 @@
 """The compiler that this process shares, for whoever must not import it before it is asked."""
 
-from .wire.checked import Json
+from .wire.checked import WireJson
 
 
-def compile_jobs(modules: list[Json], jobs: list[Json], *, control: bool = False) -> list[tuple[int, Json]]:
+def compile_jobs(modules: list[WireJson], jobs: list[WireJson], *, control: bool = False) -> list[tuple[int, WireJson]]:
     """What Triton's compiler makes of these jobs, as `Compiler.run_jobs` has it, in a process of its own."""
     from .compiler import shared_compiler
 

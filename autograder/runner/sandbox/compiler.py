@@ -16,9 +16,9 @@ from ...gpu import worker as compile_worker
 from . import roles
 from .host import Host, WorkerLost
 from .probe import SandboxError
-from .watch import Budget, Ended, Limits, Task
+from .watch import Budget, ChildExit, Limits, Task
 from .wire import checked
-from .wire.checked import Json, clean
+from .wire.checked import WireJson, clean
 
 MOST = 4  # children that compile for one answer at the same time, where somebody waits for it
 # seconds: of one form for one target; ours take up to 4. total_seconds: of all forms of an answer; ours take less than
@@ -60,23 +60,23 @@ class Compiler:
 
     def report(
         self, launches: Iterable[KernelLaunch], targets: Sequence[Target] | None = None, whole: bool = True
-    ) -> Json:
+    ) -> WireJson:
         """Returns the report of `compiler.compile_report` on these launches."""
         budget = Budget("answer", self.limits.total_seconds)
         return compile_report(launches, partial(self.run_jobs, budget=budget), targets, whole)
 
-    def machine_code(self, launches: Iterable[KernelLaunch]) -> Json:
+    def machine_code(self, launches: Iterable[KernelLaunch]) -> WireJson:
         """The counts of `compiler.machine_code_report` for these launches."""
         return machine_code_report(launches, partial(self.run_jobs, budget=Budget("answer", self.limits.total_seconds)))
 
     def run_jobs(
         self,
-        modules: list[Json],
-        jobs: list[Json],
+        modules: list[WireJson],
+        jobs: list[WireJson],
         *,
         control: bool = False,
         budget: Budget | None = None,
-    ) -> list[tuple[int, Json]]:
+    ) -> list[tuple[int, WireJson]]:
         """Returns for each job its number and its result (see `compiler.worker`). A job during which the process ended
         has the result ``lost``, which says how; one for which others left no time has ``late``. Raises CannotCompile
         where no process can be started.
@@ -87,14 +87,14 @@ class Compiler:
             fresh = Budget("answer", self.limits.total_seconds)
             return self._run_jobs(modules, jobs, fresh if control or budget is None else budget)
 
-    def _run_jobs(self, modules: list[Json], jobs: list[Json], budget: Budget) -> list[tuple[int, Json]]:
+    def _run_jobs(self, modules: list[WireJson], jobs: list[WireJson], budget: Budget) -> list[tuple[int, WireJson]]:
         worker, before = self._ready(), budget.spent
         forked = worker.spent
 
-        def compiled(part: list[int]) -> dict[int, Json]:
+        def compiled(part: list[int]) -> dict[int, WireJson]:
             return _compiled(worker, modules, {i: jobs[i] for i in part}, self.limits, budget)
 
-        answers: dict[int, Json] = {}
+        answers: dict[int, WireJson] = {}
         with ThreadPoolExecutor(self.children, "compiling") as threads:
             try:
                 parts = [[*range(len(jobs))][first :: self.children] for first in range(min(self.children, len(jobs)))]
@@ -150,10 +150,10 @@ def _close(process: int) -> None:
 
 
 def _compiled(
-    worker: Host, modules: list[Json], jobs: dict[int, Json], limits: Limits, budget: Budget
-) -> dict[int, Json]:
+    worker: Host, modules: list[WireJson], jobs: dict[int, WireJson], limits: Limits, budget: Budget
+) -> dict[int, WireJson]:
     """The answer to each of the jobs, by number. Where a child ends before its time, another one takes the rest."""
-    answers: dict[int, Json] = {}
+    answers: dict[int, WireJson] = {}
     while waiting := [i for i in jobs if i not in answers]:
         request = {"modules": modules, "jobs": [jobs[i] for i in waiting]}
         try:
@@ -166,7 +166,7 @@ def _compiled(
     return answers
 
 
-def _run(worker: Host, request: Json, limits: Limits, budget: Budget) -> Ended:
+def _run(worker: Host, request: WireJson, limits: Limits, budget: Budget) -> ChildExit:
     """One child: a call for each job."""
     with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as job, open(os.devnull, "r+b") as nothing:
         text = json.dumps(request)
@@ -178,9 +178,9 @@ def _run(worker: Host, request: Json, limits: Limits, budget: Budget) -> Ended:
         return worker.run(files, task, limits, [budget])
 
 
-def _replies(ended: Ended, limits: Limits, count: int) -> dict[int, Json]:
+def _replies(ended: ChildExit, limits: Limits, count: int) -> dict[int, WireJson]:
     """A child's results for ``count`` jobs, and for the job that it was working on when it ended the reason."""
-    answers: dict[int, Json] = {}
+    answers: dict[int, WireJson] = {}
     try:
         for number, line in enumerate(ended.reports):
             answers[number] = _answer(checked.loads(line))
@@ -198,7 +198,7 @@ def _too_long(seconds: float) -> str:
     )
 
 
-def _end_of(ended: Ended, limits: Limits) -> Json:
+def _end_of(ended: ChildExit, limits: Limits) -> WireJson:
     kind = ended.killed.kind if ended.killed else ""
     if kind == "memory":
         return {"lost": f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"}
@@ -226,7 +226,7 @@ _KINDS: dict[str, type | types.UnionType] = {
 }
 
 
-def _answer(reply: Json) -> Json:
+def _answer(reply: WireJson) -> WireJson:
     """``reply``, which comes from an untrusted process, if it matches the schema. Raises TypeError, KeyError."""
     for name, value in reply.items():
         if not isinstance(value, _KINDS[name]):
@@ -243,7 +243,7 @@ def _answer(reply: Json) -> Json:
     return {name: clean(value) if isinstance(value, str) else value for name, value in reply.items()}
 
 
-def _is_thread(given: Json) -> bool:
+def _is_thread(given: WireJson) -> bool:
     """Whether it is what a worker counts for a thread: numbers that can be computed with, and short notes."""
     notes = given.get("notes")
     if given.keys() != compile_worker.THREAD or not isinstance(notes, list) or len(notes) > _NOTES:

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 from . import launcher
 from .probe import SandboxError, probe, require
 from .roles import Role
-from .watch import Budget, Child, Ended, Ends, Limits, Task
+from .watch import Budget, Child, ChildExit, Ends, Limits, Task
 from .wire import checked
 
 _START = 600.0  # seconds for the worker's imports, on a slow disk or a busy machine
@@ -72,7 +72,7 @@ class Host:
             raise OSError("the worker ended")
         return self._process, self._control
 
-    def run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
+    def run(self, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> ChildExit:
         """One child, from fork to exit. files: descriptors of ``job``, ``inputs``, ``outputs``. budgets: are charged
         with the time that it takes.
         """
@@ -86,7 +86,7 @@ class Host:
             with self._or_lost():
                 return self._begin(files, task, limits, budgets)
 
-    def watched(self, child: Child) -> Ended:
+    def watched(self, child: Child) -> ChildExit:
         """Waits until a child has done its task."""
         with self._or_lost():
             return child.watched()

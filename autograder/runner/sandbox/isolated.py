@@ -29,9 +29,9 @@ from .persistent_children import PersistentChildren
 from .proof import Answering, Came, ChildCall, Proof
 from .sources import Sources
 from .status import Status
-from .watch import SHOWN, Budget, Ended, Limits, Task
+from .watch import SHOWN, Budget, ChildExit, Limits, Task
 from .wire import buffers
-from .wire.buffers import Layout, Shared
+from .wire.buffers import BufferLayout, Shared
 from .wire.checked import clean
 from .worker.confine import SLACK
 
@@ -123,7 +123,9 @@ class Isolated:
         if self.backend == "triton" and not self.contract.witness:
             return self.proof(call)
         if new or self.contract.witness:
-            return _Called(call, self._ask(dict(self._job), [ChildCall(call.args, 0)], call.layouts)[0][0], None, self)
+            return _ExaminedIsolated(
+                call, self._ask(dict(self._job), [ChildCall(call.args, 0)], call.layouts)[0][0], None, self
+            )
         return self._torch(call)
 
     def proof(self, call: Call) -> Proof:
@@ -149,7 +151,7 @@ class Isolated:
         """The call and nothing else, in the process of the last one."""
         return self._ask(dict(self._job), [ChildCall(call.args, 0, order, fill)], call.layouts)[0][0]
 
-    def _torch(self, call: Call) -> "_Called":
+    def _torch(self, call: Call) -> "_ExaminedIsolated":
         """Calls the answer on a decoy, then twice on the arguments."""
         decoy = call.new_decoy()
         calls = [ChildCall(decoy.args, 2, needed=False), ChildCall(call.args, 0), ChildCall(call.args, 1)]
@@ -157,7 +159,7 @@ class Isolated:
         first, second = rest[0] if rest else before, rest[1] if len(rest) > 1 else None
         if rest:
             first.decoy = decoy, before
-        return _Called(call, first, second, self)
+        return _ExaminedIsolated(call, first, second, self)
 
     def _ask(
         self,
@@ -232,34 +234,34 @@ class Isolated:
                 outcome.launches = tuple(map(self._sources.completed, outcome.launches))
         return found
 
-    def _laid_out(self, layouts: list[Layout], args: Args) -> Iterator[tuple[str, Layout, torch.Tensor]]:
+    def _laid_out(self, layouts: list[BufferLayout], args: Args) -> Iterator[tuple[str, BufferLayout, torch.Tensor]]:
         """The name, place and value of each tensor of the arguments."""
         for (name, a), layout in zip(Tree(args).named(self.contract.parameters).items(), layouts, strict=False):
             yield name, layout, a
 
-    def _restore(self, inputs: Shared, layouts: list[Layout], args: Args) -> None:
+    def _restore(self, inputs: Shared, layouts: list[BufferLayout], args: Args) -> None:
         """Writes again what a call was to write; what it had to leave alone stays as it is, for `_mutated`."""
         writes = self.contract.written(args)
         for name, layout, a in self._laid_out(layouts, args):
             if name in writes:
                 buffers.put(inputs, layout, a)
 
-    def _mutated(self, inputs: Shared, layouts: list[Layout], args: Args) -> tuple[str, ...]:
+    def _mutated(self, inputs: Shared, layouts: list[BufferLayout], args: Args) -> tuple[str, ...]:
         """Which arguments changed: of those that an answer writes, what lies between the elements."""
         writes = self.contract.written(args)
 
-        def same(name: str, layout: Layout, a: torch.Tensor) -> bool:
+        def same(name: str, layout: BufferLayout, a: torch.Tensor) -> bool:
             return buffers.nothing_between(inputs, layout) if name in writes else buffers.same(inputs, layout, a)
 
         return tuple(name for name, layout, a in self._laid_out(layouts, args) if not same(name, layout, a))
 
-    def _loading(self, ended: Ended, job: dict[str, Any]) -> str:
+    def _loading(self, ended: ChildExit, job: dict[str, Any]) -> str:
         """The cell that was being loaded when the child ended, if one was."""
         return self.answer.cells[ended.loaded].name if ended.loaded < job["steps"] else ""
 
     def _run(
         self, job: dict[str, Any], inputs: Shared, outputs: Shared, task: Task, limits: Limits, alone: bool
-    ) -> Ended:
+    ) -> ChildExit:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
@@ -273,7 +275,7 @@ class Isolated:
         return ended
 
 
-class _Called(Examined):
+class _ExaminedIsolated(Examined):
     """Two calls of a PyTorch answer in one process. second: the outcome of the other one; None where it was not made,
     as in the first process, which calls the answer once to load it.
     """
@@ -304,12 +306,12 @@ class _AnyCode(Examined):
         return self._runner.once(self.call, fill=self.call.fill)
 
 
-def _put(shared: Shared, layouts: list[Layout], args: Args) -> None:
+def _put(shared: Shared, layouts: list[BufferLayout], args: Args) -> None:
     for layout, tensor in zip(layouts, Tree(args).tensors, strict=True):
         buffers.put(shared, layout, tensor)
 
 
-def _specs(args: Args, layouts: list[Layout]) -> list[dict[str, Any]]:
+def _specs(args: Args, layouts: list[BufferLayout]) -> list[dict[str, Any]]:
     rest = iter(layouts)
 
     def of(value: Any) -> dict[str, Any]:

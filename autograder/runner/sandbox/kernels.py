@@ -13,7 +13,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from ...gpu import KernelLaunch, Refused, extract
+from ...gpu import KernelLaunch, RefusedKernel, extract
 from .sources import Sources
 from .wire.plan import BUILTINS, BadPlan
 
@@ -60,7 +60,7 @@ def _cut_out(text: str, names: tuple[str, ...], given: str) -> dict[str, Any]:
     constants = {f"function_{i}": {"function": name} for i, name in enumerate(others)}
     try:
         found = extract(KernelLaunch(first, text, {}, constants, modules=_MODULES, values=values, helpers=helpers))
-    except Refused as refused:
+    except RefusedKernel as refused:
         where = f", line {refused.line}" if refused.line else ""
         raise BadPlan(f"{first}{where}: {refused.message}") from None
     except (ValueError, RecursionError) as error:

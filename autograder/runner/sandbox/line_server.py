@@ -126,7 +126,7 @@ class LineServer:
 
 def processor_time(pid: int) -> float:
     """Seconds of processor time of a process so far, without its children's; 0 where the system does not say."""
-    with contextlib.suppress(OSError), contextlib.closing(linux.Process(pid)) as process:
+    with contextlib.suppress(OSError), contextlib.closing(linux.ProcessStatus(pid)) as process:
         return process.processor_time(of_children=False) or 0.0
     return 0.0
 

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from ..call.contract import Contract
-from ..call.outcome import Kind, Outcome, Trouble
+from ..call.outcome import Outcome, Trouble, TroubleKind
 from . import status
 from .status import Described, MalformedReport, Status
-from .watch import Broken, Ended, Limits
-from .wire.buffers import Layout, Shared, contiguous, rounded
+from .watch import Broken, ChildExit, Limits
+from .wire.buffers import BufferLayout, Shared, contiguous, rounded
 from .wire.checked import clean
 
 CLOCK = "by the clock"  # the code of a time-out that may be the machine's
@@ -20,7 +20,7 @@ _NO_MEMORY = "can't allocate memory"  # in PyTorch's RuntimeError
 _LEFT = "The answer ended its process before it returned, or wrote into the grader's channel."
 
 
-def laid_out(results: Iterable[tuple[torch.dtype, torch.Size]]) -> list[Layout]:
+def laid_out(results: Iterable[tuple[torch.dtype, torch.Size]]) -> list[BufferLayout]:
     """The places of outputs of these dtypes and shapes."""
     layouts, offset = [], 0
     for dtype, shape in results:
@@ -43,7 +43,7 @@ class Outcomes:
     limits: Limits
     source: str
 
-    def of(self, ended: Ended, rooms: list[tuple[int, int] | None], loading: str) -> list[tuple[Outcome, Status]]:
+    def of(self, ended: ChildExit, rooms: list[tuple[int, int] | None], loading: str) -> list[tuple[Outcome, Status]]:
         """The outcome of each call that was started, and the report that it was read from.
 
         rooms: for each call its range of the outputs. A child that was killed or failed did so in the last call.
@@ -105,13 +105,13 @@ def failed(reports: bytes, made: int) -> bool:
         return True
 
 
-def _end_of(ended: Ended, limits: Limits, loading: str) -> Trouble:
+def _end_of(ended: ChildExit, limits: Limits, loading: str) -> Trouble:
     kind, message = _reason(ended, limits, f"Loading `{loading}`" if loading else "The call")
     code = code_of(ended.killed) if kind == "timeout" else ""
     return Trouble(kind, message, clean(ended.printed, status.DETAILS), code=code, cell=loading)
 
 
-def _reason(ended: Ended, limits: Limits, what: str) -> tuple[Kind, str]:
+def _reason(ended: ChildExit, limits: Limits, what: str) -> tuple[TroubleKind, str]:
     """The kind of trouble and the message; ``what`` was being done at the time."""
     killed = ended.killed
     if killed is None and ended.status == -signal.SIGXCPU:

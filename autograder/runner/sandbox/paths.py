@@ -33,7 +33,7 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 
 
 @dataclass(frozen=True)
-class View:
+class FileView:
     """readable: files and folders that the worker can read, except for the paths in ``hidden`` below them."""
 
     readable: tuple[str, ...]
@@ -73,7 +73,7 @@ def site_folders() -> list[str]:
     return sorted(found, key=lambda folder: order.index(folder) if folder in order else len(order))
 
 
-def view(hidden: Iterable[str] = ()) -> View:
+def view(hidden: Iterable[str] = ()) -> FileView:
     """For this interpreter, as it is installed. hidden: folders and files that would be seen otherwise: records of
     exercises, to which those of installed packages are added.
     """
@@ -85,7 +85,7 @@ def view(hidden: Iterable[str] = ()) -> View:
     rooms = [str(GRADER / room) for room in ROOMS]
     more = [os.path.realpath(path) for path in (*hidden, *Offers(course=False).files)]
     more = [path for path in more if any(_within(path, folder) for folder in outer)]
-    return View((*outer, *rooms), (*_secrets(rooms, outer), *dict.fromkeys(more)))
+    return FileView((*outer, *rooms), (*_secrets(rooms, outer), *dict.fromkeys(more)))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .host import Host
-from .watch import Budget, Child, Ended, Limits, Task
+from .watch import Budget, Child, ChildExit, Limits, Task
 
 
 class PersistentChildren:
@@ -25,7 +25,7 @@ class PersistentChildren:
         if name in self._children:
             self._children.pop(name)[0].close()
 
-    def run(self, name: str, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> Ended:
+    def run(self, name: str, files: dict[str, int], task: Task, limits: Limits, budgets: Sequence[Budget]) -> ChildExit:
         """Runs a task as `Host.run` does, in the child of this name if it waits for one."""
         child = self._again(name, files, task)
         steps = task.steps if child else 0  # which were done for an earlier task

@@ -104,7 +104,7 @@ def _memory_watch() -> str:
     """ "" if a process's memory can be monitored, else the reason. Tried on this process, as it is done on a child."""
     handle = os.pidfd_open(os.getpid())
     try:
-        process = linux.Process(linux.pid_of(handle))
+        process = linux.ProcessStatus(linux.pid_of(handle))
         with contextlib.closing(process):
             return "" if process.resident() else "no memory is reported"
     except (OSError, StopIteration) as error:

@@ -46,7 +46,7 @@ class ChildCall:
     compare: bool = False
 
 
-Recorded = tuple[dict[str, Any], dict[str, Any]]  # a checked plan, and the kernels that it launches
+RecordedPlan = tuple[dict[str, Any], dict[str, Any]]  # a checked plan, and the kernels that it launches
 Came = tuple[Outcome, Status]  # of a child's call, and the report that it was read from
 
 
@@ -215,10 +215,10 @@ class Proof(Examined):
         return "" if _same_bits(*found) else _KEPT
 
     @functools.cached_property
-    def _recorded(self) -> Recorded | Outcome:
+    def _recorded(self) -> RecordedPlan | Outcome:
         return self._read(self._before)
 
-    def _read(self, came: Came) -> Recorded | Outcome:
+    def _read(self, came: Came) -> RecordedPlan | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
         outcome, report = came
         if outcome.trouble:
@@ -229,7 +229,7 @@ class Proof(Examined):
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{error}.", place=_UNKNOWN))
 
-    def _replayed(self, recorded: Recorded, calls: list[ChildCall]) -> list[Outcome]:
+    def _replayed(self, recorded: RecordedPlan, calls: list[ChildCall]) -> list[Outcome]:
         """The outcome of each call of the recorded kernels that was started."""
         steps, cut_out = recorded
         job = {"mode": "replay", "plan": steps, "kernels": cut_out}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ...gpu import KernelLaunch, imported_kernels
-from ..call.package import Module, absolute
+from ..call.package import PackageModule, absolute
 
 
 class Sources:
@@ -14,7 +14,7 @@ class Sources:
     as `Answer` has them.
     """
 
-    def __init__(self, text: str, name: str = "answer", modules: Iterable[Module] = ()):
+    def __init__(self, text: str, name: str = "answer", modules: Iterable[PackageModule] = ()):
         self.text, self.name = text, name
         self.modules = {module.name: module for module in modules}
         texts = {name: module.source for name, module in self.modules.items()} | {self.name: self.text}

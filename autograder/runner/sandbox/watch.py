@@ -111,7 +111,7 @@ class Ends(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ended:
+class ChildExit:
     """How a child ended, or a task of one that waits for another.
 
     status: exit status, negative for a signal; None if the child waits. killed: the limit it exceeded, if any. loaded:
@@ -146,7 +146,7 @@ class Child:
         self._stack.callback(os.close, handle)
         for pipe in (ends.prints, ends.status):
             os.set_blocking(pipe.fileno(), False)
-        self.process = linux.Process(linux.pid_of(handle))
+        self.process = linux.ProcessStatus(linux.pid_of(handle))
         self._stack.callback(self.process.close)
         self.resident, self.used, self.counted = self.process.resident() or 0, 0.0, 0.0
         self.code: int | None = None
@@ -179,7 +179,7 @@ class Child:
         self._take(task)
         socket.send_fds(self.ends.go, [b"task"], files)
 
-    def watched(self) -> Ended:
+    def watched(self) -> ChildExit:
         """Until the task is done, by a child that then waits for another, or the worker reports that the child has
         ended.
         """
@@ -189,7 +189,7 @@ class Child:
             self._count(time.monotonic() - self.started)
             del self.task  # it holds the memory of its calls
 
-    def _watched(self) -> Ended:
+    def _watched(self) -> ChildExit:
         prints, status, go, end = self.ends
         pipes = {prints: self._read_prints, status: self._read_status}
         self._measure()
@@ -215,7 +215,7 @@ class Child:
         lines = self.reports.split(b"\n")[:-1]
         loaded, reports = min(len(lines), self.task.steps), tuple(lines[self.task.steps : self.task.steps + self.begun])
         shown = self.shown.decode(errors="replace")
-        return Ended(self.code, self.killed, loaded, self.begun, reports, shown)
+        return ChildExit(self.code, self.killed, loaded, self.begun, reports, shown)
 
     def _read_end(self) -> None:
         message = self.ends.end.read(_CHUNK)

@@ -6,7 +6,7 @@ import hashlib
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.judge import arguments
+from graded_kernels.autograder.judge.checking.judge import arguments
 from graded_kernels.autograder.runner.call.tree import Tree
 
 PUBLIC_SEED = 0

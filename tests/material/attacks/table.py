@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.judge import judge
+from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Witness
-from graded_kernels.autograder.judge.settings import Settings
+from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Examined
 from graded_kernels.autograder.runner.sandbox import Isolated, Limits, Worker, probe

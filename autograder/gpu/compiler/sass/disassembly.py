@@ -14,7 +14,7 @@ LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(@!?U?P[\dT]+\s+)?([A-Z][A-Zx0-9_
 ENDS = ("EXIT", "RET", "BRA")
 MEMORY = {"LDG": "loads", "LDGSTS": "loads", "STG": "stores"}
 
-Loop = tuple[int, int]  # the addresses of its first and its last instruction
+LoopRange = tuple[int, int]  # the addresses of its first and its last instruction
 
 
 class MissingTool(Exception):
@@ -86,9 +86,9 @@ def branches(code: list[Instruction]) -> dict[int, int]:
     return {at: next(one.address for one in code if one.address >= to) for at, to in found.items()}
 
 
-def loops(code: list[Instruction]) -> list[Loop]:
+def loops(code: list[Instruction]) -> list[LoopRange]:
     """From the target of a branch backwards to that branch, in the order of the code. Those that overlap are one."""
-    merged: list[Loop] = []
+    merged: list[LoopRange] = []
     for first, last in sorted((target, at) for at, target in branches(code).items() if target < at):
         around = [loop for loop in merged if loop[0] <= first <= loop[1] and (last > loop[1] or first == loop[0])]
         if around:
@@ -98,7 +98,7 @@ def loops(code: list[Instruction]) -> list[Loop]:
     return sorted(merged)
 
 
-def shortest(code: list[Instruction], first: int, last: int, through: Iterable[Loop] = ()) -> set[int]:
+def shortest(code: list[Instruction], first: int, last: int, through: Iterable[LoopRange] = ()) -> set[int]:
     """Addresses of the shortest way from ``first`` to ``last`` by branches forward, none of them over a loop of
     ``through``; all addresses between where there is no way.
     """

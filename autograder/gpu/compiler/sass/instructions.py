@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from .disassembly import Instruction, Loop, disassemble, loops, shortest
+from .disassembly import Instruction, LoopRange, disassemble, loops, shortest
 from .trips import source_loops
 
 # Of a product of the tensor cores: M x N x K, and how many threads carry it out together.
@@ -16,7 +16,7 @@ _PRODUCTS = {"HGMMA": (re.compile(r"HGMMA\.(\d+)x(\d+)x(\d+)"), 128), "HMMA": (r
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledLaunch:
     """A launch as compilers left it. ttir: what Triton's front end made of it; cubin: what the assembler made. numbers:
     integer parameters and constants by name.
     """
@@ -49,7 +49,7 @@ class Thread:
     notes: tuple[str, ...]
 
 
-def thread_of(launch: Compiled) -> Thread:
+def thread_of(launch: CompiledLaunch) -> Thread:
     """What a thread of the middle program carries out. Raises MissingTool."""
     code, registers = disassemble(launch.cubin)
     weighted = _weighted(launch, code)
@@ -79,7 +79,7 @@ class _Weighted:
     notes: tuple[str, ...]
 
 
-def _weighted(launch: Compiled, code: list[Instruction]) -> _Weighted:
+def _weighted(launch: CompiledLaunch, code: list[Instruction]) -> _Weighted:
     found = loops(code)
     trips, notes = _trips(launch, code, found)
     ways = {loop: shortest(code, *loop) for loop in found}
@@ -96,14 +96,16 @@ def _weighted(launch: Compiled, code: list[Instruction]) -> _Weighted:
     return _Weighted(times, short, notes)
 
 
-def _trips(launch: Compiled, code: list[Instruction], found: list[Loop]) -> tuple[dict[Loop, float], tuple[str, ...]]:
+def _trips(
+    launch: CompiledLaunch, code: list[Instruction], found: list[LoopRange]
+) -> tuple[dict[LoopRange, float], tuple[str, ...]]:
     """How often each loop of the machine code goes round. One that is unrolled is seen by the bytes that it loads."""
     source = source_loops(launch.ttir, launch.numbers, launch.grid)
     trips = [loop.trips for loop in source]
     if len(trips) != len(found) or None in trips:
         note = f"{len(found)} loops in the machine code, trips {trips} in the source: each is counted once"
         return dict.fromkeys(found, 1.0), (note,)
-    result: dict[Loop, float] = {}
+    result: dict[LoopRange, float] = {}
     for (first, last), loop in zip(found, source, strict=True):
         bits = sum(one.bits for one in code if one.access == "loads" and first <= one.address <= last)
         at_once = round(bits / 8 * launch.warps * 32 / loop.loaded) if loop.loaded else 1

@@ -13,11 +13,11 @@ from ..history.hashes import carry
 from .fallback import NoLockstep
 from .pointers import BlockPointer, Descriptor, Pointer
 
-Change = Callable[[np.ndarray], np.ndarray]  # of an array whose first axis is the programs'
-Choice = Callable[[np.ndarray, np.ndarray], np.ndarray]
+ArrayChange = Callable[[np.ndarray], np.ndarray]  # of an array whose first axis is the programs'
+ArrayChoice = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def changed(value: Any, change: Change) -> Any:
+def changed(value: Any, change: ArrayChange) -> Any:
     """A value with each array in it changed. Raises NoLockstep for what may hold arrays out of sight."""
     if isinstance(value, tl.tensor):
         return tl.tensor(_changed_handle(value.handle, change), value.type)
@@ -32,7 +32,7 @@ def changed(value: Any, change: Change) -> Any:
     raise NoLockstep
 
 
-def either(one: Any, other: Any, choose: Choice) -> Any:
+def either(one: Any, other: Any, choose: ArrayChoice) -> Any:
     """A value whose arrays ``choose`` makes of those of two. Raises NoLockstep where one value cannot hold both."""
     if one is other:
         return one
@@ -75,7 +75,7 @@ def spread(values: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
     return values if len(values) == 1 else put(np.zeros_like(values[:1]), rows, values, count)
 
 
-def _changed_handle(handle: Any, change: Change) -> Any:
+def _changed_handle(handle: Any, change: ArrayChange) -> Any:
     def each(parts: Any) -> list[Any]:
         return [_changed_handle(part, change) for part in parts]
 
@@ -100,7 +100,7 @@ def _changed_handle(handle: Any, change: Change) -> Any:
     return made
 
 
-def _either_handle(one: Any, other: Any, choose: Choice) -> Any:
+def _either_handle(one: Any, other: Any, choose: ArrayChoice) -> Any:
     if one is other:
         return one
     if type(one) is not type(other):

@@ -5,7 +5,7 @@ import torch
 
 from ..findings import Place
 from .stored import Stored
-from .tape import Parting, Step, Tape, parting
+from .tape import Parting, Tape, TapeStep, parting
 
 
 class Histories:
@@ -32,7 +32,7 @@ class Histories:
         lanes: tuple[np.ndarray, ...] = (),
     ) -> None:
         """Keeps an operation."""
-        self.tape.steps.append(Step(name, place, made, operands, lanes))
+        self.tape.steps.append(TapeStep(name, place, made, operands, lanes))
 
     def parting(self, h: np.uint64, other: "Histories", k: np.uint64) -> Parting | None:
         """Where the result with the history ``h`` and one with ``k`` of another run part; None where that is not

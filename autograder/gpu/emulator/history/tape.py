@@ -16,7 +16,7 @@ _BEFORE = 3  # operations between two that belong to one loop
 
 
 @dataclass(frozen=True)
-class Step:
+class TapeStep:
     """An operation: its name, ``KIND of EXTENT`` where it adds up lanes; the kernel's line; the histories of its
     results, of its operands, and of the lanes that a reduction or a `tl.dot` adds up.
     """
@@ -32,7 +32,7 @@ class Tape:
     """The steps of a run, in order."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[TapeStep] = []
 
     @cached_property
     def _index(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ...results.aim import Aim
+from ..aim import Aim
 from ..record import Case, Convention, Subject
 from .arguments import Arguments
 

@@ -27,7 +27,7 @@ class Drawing:
     forward: Exercise | None = None
     strict: bool = False
     numbers: dict[str, Any] = field(default_factory=dict)
-    layouts: dict[str, tuple["Layout", ...]] = field(default_factory=dict)
+    layouts: dict[str, tuple["TensorLayout", ...]] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         """The argument of this name as it was drawn, or as the forward pass saved it. Raises RecordError."""
@@ -63,7 +63,7 @@ def _alike(one: Tensor, other: Tensor) -> bool:
 
 Source = Callable[[Drawing], Tensor]
 Step = Callable[[Tensor, Drawing], Tensor]
-Layout = Callable[[Tensor], Tensor]  # of a tensor's memory
+TensorLayout = Callable[[Tensor], Tensor]  # of a tensor's memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Values:
 
     source: Source | None
     steps: tuple[Step, ...] = ()
-    layout: tuple[Layout | str, ...] = ()
+    layout: tuple[TensorLayout | str, ...] = ()
 
     def draw_into(self, drawing: Drawing, name: str) -> None:
         """Draws the argument ``name``. Raises RecordError."""
@@ -154,7 +154,7 @@ class Values:
 
         return self._then(step)
 
-    def view(self, view: Layout) -> "Values":
+    def view(self, view: TensorLayout) -> "Values":
         """In the memory that ``view`` gives it."""
         return replace(self, layout=(*self.layout, view))
 

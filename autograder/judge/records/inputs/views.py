@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-View = Callable[[Tensor], Tensor]  # of a tensor's memory
+TensorView = Callable[[Tensor], Tensor]  # of a tensor's memory
 
 
 def transposed(x: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ DTYPES = {
 
 
 @dataclass(frozen=True)
-class Layout:
+class BufferLayout:
     """Where a tensor lies: ``stride`` in elements, ``offset`` in bytes."""
 
     dtype: str
@@ -60,9 +60,9 @@ class Layout:
         return {"dtype": self.dtype, "shape": self.shape, "stride": self.stride, "offset": self.offset}
 
     @staticmethod
-    def of(data: dict[str, Any]) -> "Layout":
+    def of(data: dict[str, Any]) -> "BufferLayout":
         """Returns the layout that `data` wrote."""
-        return Layout(data["dtype"], tuple(data["shape"]), tuple(data["stride"]), data["offset"])
+        return BufferLayout(data["dtype"], tuple(data["shape"]), tuple(data["stride"]), data["offset"])
 
 
 def rounded(nbytes: int) -> int:
@@ -70,10 +70,10 @@ def rounded(nbytes: int) -> int:
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
-def contiguous(dtype: torch.dtype, shape: tuple[int, ...], offset: int) -> Layout:
+def contiguous(dtype: torch.dtype, shape: tuple[int, ...], offset: int) -> BufferLayout:
     """Returns the layout of a contiguous tensor that begins ``offset`` bytes into the memory."""
     stride = tuple(math.prod(max(size, 1) for size in shape[i + 1 :]) for i in range(len(shape)))
-    return Layout(dtype_name(dtype), tuple(shape), stride, offset)
+    return BufferLayout(dtype_name(dtype), tuple(shape), stride, offset)
 
 
 class Shared:
@@ -98,7 +98,7 @@ class Shared:
         """Gives the descriptor back; the memory goes when the last tensor in it does."""
         os.close(self.file)
 
-    def tensor(self, layout: Layout) -> torch.Tensor:
+    def tensor(self, layout: BufferLayout) -> torch.Tensor:
         """Returns the tensor that lies there, see `tensor_in`."""
         return tensor_in(self.memory, layout)
 
@@ -109,7 +109,7 @@ def opened(file: int) -> mmap.mmap:
         return mmap.mmap(shared.fileno(), os.fstat(shared.fileno()).st_size)
 
 
-def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+def tensor_in(memory: mmap.mmap, layout: BufferLayout) -> torch.Tensor:
     """Returns a tensor whose storage is just its part of ``memory``. Raises ValueError where it would exceed it."""
     dtype, elements = DTYPES[layout.dtype], span(layout.shape, layout.stride)
     if layout.offset < 0 or layout.offset + layout.nbytes > len(memory):
@@ -122,40 +122,40 @@ def tensor_in(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
     return flat.as_strided(layout.shape, layout.stride)
 
 
-def lay_out(args: Args) -> list[Layout]:
+def lay_out(args: Args) -> list[BufferLayout]:
     """Returns layouts of the tensors one after the other, each at the beginning of a page, but one that a list holds
     twice. Strides are kept.
     """
-    layouts: list[Layout] = []
+    layouts: list[BufferLayout] = []
     offset, tree = 0, Tree(args)
     for number, (first, tensor) in enumerate(zip(tree.firsts, tree.tensors, strict=True)):
         if first < number:
             layouts.append(layouts[first])
             continue
-        layout = Layout(dtype_name(tensor.dtype), tuple(tensor.shape), tensor.stride(), offset)
+        layout = BufferLayout(dtype_name(tensor.dtype), tuple(tensor.shape), tensor.stride(), offset)
         layouts.append(layout)
         offset += rounded(layout.nbytes)
     return layouts
 
 
-def size_of(layouts: list[Layout]) -> int:
+def size_of(layouts: list[BufferLayout]) -> int:
     """Returns the bytes of memory that hold them all."""
     return max((layout.offset + rounded(layout.nbytes) for layout in layouts), default=0)
 
 
-def put(shared: Shared, layout: Layout, tensor: torch.Tensor) -> None:
+def put(shared: Shared, layout: BufferLayout, tensor: torch.Tensor) -> None:
     """Copies a tensor's elements in. What lies between them stays zero, so that nothing else of this process leaks."""
     place, source = once(shared.tensor(layout)), once(tensor)
     place.copy_(source)
 
 
-def same(shared: Shared, layout: Layout, tensor: torch.Tensor) -> bool:
+def same(shared: Shared, layout: BufferLayout, tensor: torch.Tensor) -> bool:
     """Returns whether the memory still holds what `put` wrote, bit for bit."""
     place, source = once(shared.tensor(layout)), once(tensor)
     return bits(place).equal(bits(source))
 
 
-def nothing_between(shared: Shared, layout: Layout) -> bool:
+def nothing_between(shared: Shared, layout: BufferLayout) -> bool:
     """Returns whether all that lies between the elements is still zero, as `put` leaves it."""
     if layout.is_apart:
         return True  # and cannot be written

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import Any, NoReturn
 
-Json = dict[str, Any]
+WireJson = dict[str, Any]
 SENTENCE = 2_000  # characters
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}")
 _PART = re.compile(r"[A-Za-z_]\w{0,99}(\[\d{1,4}\]){0,8}")
@@ -20,7 +20,7 @@ class Malformed(TypeError):
     """A message that the grader's own processes would not have written; says what is wrong with it."""
 
 
-def loads(raw: bytes | str) -> Json:
+def loads(raw: bytes | str) -> WireJson:
     """Returns the object that ``raw`` holds."""
     try:
         return fields(json.loads(raw))
@@ -28,7 +28,7 @@ def loads(raw: bytes | str) -> Json:
         raise Malformed(f"This is not JSON ({type(error).__name__}).") from None
 
 
-def fields(value: object) -> Json:
+def fields(value: object) -> WireJson:
     """Returns an object."""
     return value if isinstance(value, dict) else _malformed(value, "an object")
 

@@ -42,7 +42,7 @@ class BadPlan(Exception):
 def check(plan: Any, inputs: int, ops: Iterable[str], memory: int) -> dict[str, Any]:
     """Returns ``plan`` if it is valid for this many ``inputs``, these ``ops`` and ``memory`` bytes. Raises BadPlan."""
     try:
-        return _Check(plan, inputs, frozenset(ops), memory).plan()
+        return _PlanCheck(plan, inputs, frozenset(ops), memory).plan()
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise BadPlan(f"the record of the launches cannot be read ({type(error).__name__}: {error})") from None
 
@@ -64,7 +64,7 @@ def sizes(values: list[Any], in_bytes: bool = False) -> Iterator[int]:
             yield from sizes(value["list"], in_bytes)
 
 
-class _Check:
+class _PlanCheck:
     def __init__(self, plan: Any, inputs: int, ops: frozenset[str], memory: int) -> None:
         self.given, self.inputs, self.ops, self.memory = plan, inputs, ops, memory
         self.buffers: list[dict[str, Any]] = []

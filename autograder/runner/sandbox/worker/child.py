@@ -17,14 +17,14 @@ from ....gpu import ADVICE, Finding, KernelLaunch
 from ...call import borrowed
 from ...call.answer import Answer, AnswerError, AnswerRefused, NoFunction, load, trace
 from ...call.callee import CompareError, function_of
-from ...call.contract import Contract, Form
+from ...call.contract import CallForm, Contract
 from ...call.elements import span
 from ...call.given import shares_memory
 from ...call.machine import Machine
 from ...call.outcome import Outcome, Trouble
 from ...call.runner import Followed, InProcess, parting
 from ...call.tree import Tree
-from ..wire.buffers import DTYPES, Layout, contiguous, opened, rounded, tensor_in
+from ..wire.buffers import DTYPES, BufferLayout, contiguous, opened, rounded, tensor_in
 from . import native_code
 from .blocked_operators import BlockedOperators
 from .no_drawing import leave_out_drawing
@@ -225,7 +225,7 @@ def _trouble(error: BaseException) -> Trouble:
 
 
 def _answer(
-    given: dict[str, Any], form: Form | None, loaded: Callable[[], None], failed: list[AnswerError]
+    given: dict[str, Any], form: CallForm | None, loaded: Callable[[], None], failed: list[AnswerError]
 ) -> Callable[..., Any]:
     answer = Answer.of(given)
     try:
@@ -242,20 +242,20 @@ def _answer(
 def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
     """The arguments, with tensors directly in the shared memory that the parent checks afterwards."""
 
-    def of(spec: dict[str, Any], made: dict[Layout, torch.Tensor]) -> Any:
+    def of(spec: dict[str, Any], made: dict[BufferLayout, torch.Tensor]) -> Any:
         """made: the tensors of its list so far, which may hold one of them twice."""
         if "list" in spec:
-            listed: dict[Layout, torch.Tensor] = {}
+            listed: dict[BufferLayout, torch.Tensor] = {}
             return [of(part, listed) for part in spec["list"]]
         if "tensor" not in spec:
             return spec["value"]
-        layout = Layout.of(spec["tensor"])
+        layout = BufferLayout.of(spec["tensor"])
         return made.setdefault(layout, _tensor(memory, layout))
 
     return tuple(of(spec, {}) for spec in specs)
 
 
-def _tensor(memory: mmap.mmap, layout: Layout) -> torch.Tensor:
+def _tensor(memory: mmap.mmap, layout: BufferLayout) -> torch.Tensor:
     return _mapped(memory, layout).detach() if layout.is_apart else tensor_in(memory, layout)
 
 
@@ -305,7 +305,7 @@ def _deliver(outputs: tuple[Any, ...], memory: mmap.mmap, begin: int, end: int) 
     return described
 
 
-def _copy(memory: mmap.mmap, layout: Layout, tensor: torch.Tensor) -> None:
+def _copy(memory: mmap.mmap, layout: BufferLayout, tensor: torch.Tensor) -> None:
     if layout.offset + span(layout.shape, layout.stride) * tensor.element_size() <= len(memory):
         torch.frombuffer(memory, dtype=tensor.dtype, count=tensor.numel(), offset=layout.offset).copy_(
             tensor.reshape(-1)

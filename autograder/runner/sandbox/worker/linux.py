@@ -101,7 +101,7 @@ def pid_of(handle: int) -> int:
         return next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
 
 
-class Process:
+class ProcessStatus:
     """What the kernel says of a process, as this process calls it. Its files stay open: to open them takes twice as
     long as to read them, and they never tell of another process that has got the same number. Raises OSError without
     a /proc.

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, Form, Tree
-from .errors import CompareError
+from ...runner import Args, CallForm, Tree
+from ..side_by_side.errors import CompareError
 
 SIZES = (0, 1, 7, 33, 129, 1031)  # what a function of a seed and a size is called with
 USUAL = 33
@@ -25,7 +25,7 @@ class Example:
     make: Callable[[int, int], Args]
     sized: bool = False
     seeded: bool = False
-    form: Form | None = None
+    form: CallForm | None = None
 
 
 def example_of(arguments: Any) -> Example:
@@ -80,7 +80,7 @@ def _count(function: Callable[..., Any]) -> int:
     raise CompareError("arguments should be a function of nothing, of a seed, or of a seed and a size")
 
 
-def _taken_apart(found: Any) -> tuple[Form, Args]:
+def _taken_apart(found: Any) -> tuple[CallForm, Args]:
     """How the arguments are put together, and of what."""
     if isinstance(found, dict) and all(isinstance(name, str) for name in found):
         found = ((), found)
@@ -89,7 +89,7 @@ def _taken_apart(found: Any) -> tuple[Form, Args]:
     if not isinstance(args, tuple | list):
         raise CompareError(f"arguments should be a tensor or a tuple of arguments, not {type(args).__name__}")
     try:
-        form, leaves = Form.taking(tuple(args), by_name)
+        form, leaves = CallForm.taking(tuple(args), by_name)
     except ValueError as error:
         raise CompareError(str(error)) from None
     if not Tree(leaves).tensors:

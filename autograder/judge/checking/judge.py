@@ -10,22 +10,22 @@ from typing import NoReturn
 
 import torch
 
-from ..gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, compile_report, mode
-from ..runner import Args, Runner, Trouble
-from ..words import Quality
+from ...gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, compile_report, mode
+from ...runner import Args, Runner, Trouble
+from ...words import Quality
+from ..comparing.trial import Trial, arguments
+from ..explaining.fingerprint import Failing, fingerprint
+from ..records.aim import Aim
+from ..records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
+from ..records.settings import Settings
+from ..results.case_result import CaseResult
+from ..results.data import ReportData
+from ..results.scoring import points_of
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic
 from .explained import explained
-from .fingerprint import Failing, fingerprint
-from .records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from .redaction import redacted
-from .results.aim import Aim
-from .results.case_result import CaseResult
-from .results.data import ReportData
-from .results.scoring import points_of
-from .settings import Settings
-from .trial import Trial, arguments
 from .witness import judge_witness
 
 UNREACHED = "unreached"  # the code of a case that was not run because the answer is not called again
@@ -55,7 +55,7 @@ def judge(
 
     at: called with a description of what is being checked.
     """
-    check, backend = _Check(record, runner, settings, at), settings.backend
+    check, backend = _CheckRequest(record, runner, settings, at), settings.backend
     if backend == "triton" and settings.compiler and runner.facts.compiler:
         found = check.compiled(runner.facts.compiler.start, runner.facts.compiler.report)
     else:
@@ -116,7 +116,7 @@ class _Found:
 
 
 @dataclass(frozen=True)
-class _Check:
+class _CheckRequest:
     """What `judge` was asked for."""
 
     record: Exercise | Witness

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import torch
 
+from ..comparing.trial import describe
+from ..records.record import Exercise
 from .case_verdict import Judged
-from .records.record import Exercise
-from .trial import describe
 
 REDACTED = {
     "fail": "The result is wrong on this input, which is your instructor's and not shown.",

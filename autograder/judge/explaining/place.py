@@ -10,7 +10,9 @@ FEWEST = 3  # elements on either side of a line between wrong and right
 MOST = 0.8  # of the elements that have something in common are wrong
 CERTAIN = 40.0  # bits: all wrong elements are among so few by no accident
 
-Group = tuple[str, torch.Tensor]  # what its elements have in common, to complete "wrong only", and which they are
+DimensionGroup = tuple[
+    str, torch.Tensor
+]  # what its elements have in common, to complete "wrong only", and which they are
 
 
 def place(output: str, wrong: torch.Tensor, exact: torch.Tensor, near: torch.Tensor, named: Mapping[str, Any]) -> str:
@@ -32,7 +34,7 @@ def place(output: str, wrong: torch.Tensor, exact: torch.Tensor, near: torch.Ten
     return ""
 
 
-def _groups(wrong: torch.Tensor, named: Mapping[str, Any]) -> Iterator[Group]:
+def _groups(wrong: torch.Tensor, named: Mapping[str, Any]) -> Iterator[DimensionGroup]:
     whole = {name: value for name, value in named.items() if isinstance(value, int) and not isinstance(value, bool)}
     tensors = [(name, value) for name, value in named.items() if isinstance(value, torch.Tensor) and value.dim()]
     for name, value in sorted(tensors, key=lambda one: one[1].is_floating_point()):
@@ -44,7 +46,7 @@ def _groups(wrong: torch.Tensor, named: Mapping[str, Any]) -> Iterator[Group]:
             yield f"in the column that {name} names", torch.arange(wrong.shape[-1]).expand(wrong.shape) == spread
 
 
-def _alike(name: str, value: torch.Tensor, whole: Mapping[str, int]) -> Iterator[Group]:
+def _alike(name: str, value: torch.Tensor, whole: Mapping[str, int]) -> Iterator[DimensionGroup]:
     if value.dtype == torch.bool:
         yield f"where {name} is True", value
         yield f"where {name} is False", ~value

@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from ..runner import Args, dtype_name
+from ...runner import Args, dtype_name
+from ..comparing.closeness import Comparison, Expected
+from ..comparing.trial import Trial
+from ..explaining.fingerprint import wild_outputs
+from ..explaining.relation import relation
+from ..records.ulp import ulp_error
+from ..results.case_result import Curve
 from .case_verdict import Judged
-from .closeness import Comparison, Expected
-from .fingerprint import wild_outputs
-from .relation import relation
-from .results.case_result import Curve
-from .trial import Trial
-from .ulp import ulp_error
 
 DRAWABLE = 500  # elements from which on an error curve shows more than the failing value does
 

@@ -8,9 +8,9 @@ import dataclasses
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-from ..runner import Runner, SandboxError
-from .results.case_result import CaseResult
-from .results.data import ReportData
+from ...runner import Runner, SandboxError
+from ..results.case_result import CaseResult
+from ..results.data import ReportData
 
 EMULATED = "in the emulator"
 

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...words import Exit, Pace, Terminal, UsageError, count, visible
-from ..make_all import NoWorker, make_all
-from .process import Process
-from .table_job import Job, read
-from .table_line import about, is_final, without_report
+from ..side_by_side.process import TableProcess
+from ..side_by_side.table_job import ComparisonJob, read
+from ..side_by_side.table_line import about, is_final, without_report
+from ..verdicts.make_all import NoWorker, make_all
 
 EVERY = 30.0  # seconds between two lines about the progress, where no terminal shows one that changes
 BEGINS = b'{"id": '  # a verdict's line
 LEFT = "the comparison ended every process that began it"
 
-Made = Iterator[tuple[Job, dict[str, Any]]]
+Made = Iterator[tuple[ComparisonJob, dict[str, Any]]]
 
 
 def main(options: argparse.Namespace) -> int:
@@ -30,10 +30,10 @@ def main(options: argparse.Namespace) -> int:
     UsageError.
     """
     jobs = read(options.table, options.isolated)
-    with Output(options.output) as output:
+    with VerdictFile(options.output) as output:
         left = deque(job for job in jobs if (job.id, job.key) not in output.final)
         final = len(jobs) - len(left)
-        progress = Progress(len(jobs), final)
+        progress = TableProgress(len(jobs), final)
         try:
             for job, verdict in _made(left, options):
                 output.write(verdict)
@@ -53,7 +53,7 @@ def main(options: argparse.Namespace) -> int:
     return Exit.PASSED if final == len(jobs) else Exit.NOT_PASSED
 
 
-def _made(jobs: "deque[Job]", options: argparse.Namespace) -> Made:
+def _made(jobs: "deque[ComparisonJob]", options: argparse.Namespace) -> Made:
     if not jobs:
         return
     if options.scheduler:
@@ -62,10 +62,10 @@ def _made(jobs: "deque[Job]", options: argparse.Namespace) -> Made:
         yield from _on_this_machine(jobs, min(options.jobs or os.cpu_count() or 1, len(jobs)), options.seconds)
 
 
-def _on_this_machine(jobs: "deque[Job]", processes: int, seconds: float) -> Made:
+def _on_this_machine(jobs: "deque[ComparisonJob]", processes: int, seconds: float) -> Made:
     """On this machine: each of the processes takes the next job. Raises NoWorker."""
     with contextlib.ExitStack() as stack:
-        every = [stack.enter_context(Process(seconds)) for _ in range(processes)]
+        every = [stack.enter_context(TableProcess(seconds)) for _ in range(processes)]
 
         def stop() -> None:
             for process in every:  # nobody waits for the verdicts that are being made
@@ -74,13 +74,13 @@ def _on_this_machine(jobs: "deque[Job]", processes: int, seconds: float) -> Made
         yield from make_all(jobs, [process.verdict for process in every], stop)
 
 
-def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
+def _by_dask(jobs: "deque[ComparisonJob]", address: str, seconds: float) -> Made:
     """On a cluster that Dask leads. Raises NoWorker, and UsageError where Dask is missing."""
     try:
         from ..verdicts.scheduler import Cluster
     except ImportError:
         raise UsageError("--scheduler needs Dask: pip install distributed") from None
-    from .table_task import made
+    from ..side_by_side.table_task import made
 
     if not address.startswith("tls://"):
         print(f"{address} is not encrypted: whoever reaches it can read the jobs and change verdicts.", file=sys.stderr)
@@ -89,7 +89,7 @@ def _by_dask(jobs: "deque[Job]", address: str, seconds: float) -> Made:
             yield job, found or about(job) | without_report("crashed", LEFT) | {"final": False}
 
 
-class Output:
+class VerdictFile:
     """Where the verdicts go: stdout, or a file that is continued. final: id and key of those in it that are."""
 
     def __init__(self, path: str | None):
@@ -104,7 +104,7 @@ class Output:
             return f"{self._path} has every verdict that was made; the same command goes on from here."
         return "With --output FILE in place of a redirection the same command would go on from here."
 
-    def __enter__(self) -> "Output":
+    def __enter__(self) -> "VerdictFile":
         """Raises UsageError where the file has something else than verdicts, or cannot be written."""
         if self._path:
             try:
@@ -146,7 +146,7 @@ class Output:
         print(json.dumps(verdict), file=self._file, flush=True)
 
 
-class Progress:
+class TableProgress:
     """How far it is, on stderr: a line of a terminal that changes, else one from time to time."""
 
     def __init__(self, jobs: int, done: int):
@@ -159,7 +159,7 @@ class Progress:
         if self.line and done < jobs:
             self.line.show(f"[{done}/{jobs}] starting")
 
-    def made(self, job: Job, verdict: dict[str, Any]) -> None:
+    def made(self, job: ComparisonJob, verdict: dict[str, Any]) -> None:
         """Notes a verdict."""
         self.pace.made += 1
         self.odd += verdict["status"] != "judged"

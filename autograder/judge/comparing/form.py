@@ -8,7 +8,7 @@ from itertools import permutations
 
 import torch
 
-from ..runner import Args, Outcome, Tree
+from ...runner import Args, Outcome, Tree
 from .closeness import Comparison, Expected, near, unlike
 
 _MOST = 4  # outputs, of which any may stand in the place of any other
@@ -16,7 +16,7 @@ _NUMBERS = (torch.float64, torch.int64)  # the dtypes that a Python number gets
 
 
 @dataclass(frozen=True)
-class Form:
+class FormFault:
     """What is wrong with the form of a result. code: as `scoring.FORMS` has it. place: the output. message: in a
     sentence.
     """
@@ -26,7 +26,7 @@ class Form:
     message: str
 
 
-def as_asked(expected: Expected, outputs: Args) -> tuple[Args, Form | None]:
+def as_asked(expected: Expected, outputs: Args) -> tuple[Args, FormFault | None]:
     """The outputs in the form that was asked for, as far as they hold numbers for it; what was wrong with theirs."""
     if len(outputs) != len(expected.values):
         return outputs, None
@@ -38,7 +38,7 @@ def as_asked(expected: Expected, outputs: Args) -> tuple[Args, Form | None]:
         if all(one is not None for one in turned) and near(expected, turned) == 1:
             moved = [expected.names[place] for place, i in enumerate(order) if place != i]
             names = f"{', '.join(moved[:-1])} and {moved[-1]}"
-            return turned, Form("exchanged", moved[0], f"{names} are exchanged.")
+            return turned, FormFault("exchanged", moved[0], f"{names} are exchanged.")
     kept = tuple(given if one is None else one for given, one in zip(outputs, straight, strict=True))
     return kept, next(_forms(expected, outputs), None)
 
@@ -66,14 +66,14 @@ def _as(actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> torch.Te
     return other if dtype.is_floating_point or bool((other.double() == actual.double()).all()) else None
 
 
-def _forms(expected: Expected, outputs: Args) -> Iterator[Form]:
+def _forms(expected: Expected, outputs: Args) -> Iterator[FormFault]:
     """What is wrong with the form of each output, shapes first."""
     rows = list(zip(expected.names, outputs, expected.values, expected.dtypes, strict=True))
     for code in ("shape", "dtype"):
         for name, actual, value, dtype in rows:
             if message := unlike(name, actual, value.shape, actual.dtype if code == "shape" else dtype):
                 number = not actual.dim() and actual.dtype in _NUMBERS
-                yield Form(code, name, f"{message} Return a tensor, not a Python number." if number else message)
+                yield FormFault(code, name, f"{message} Return a tensor, not a Python number." if number else message)
 
 
 def between_elements(written: Container[str], outcome: Outcome) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...words import Commands, Exit
 
 if TYPE_CHECKING:
-    from .store import Store
+    from ..verdicts.store import Store
 
 _AGE = re.compile(r"(\d+)([hdw])")
 _SECONDS = {"h": 3600, "d": 86_400, "w": 604_800}
@@ -38,7 +38,7 @@ def seconds(text: str) -> int:
 
 
 def main(options: argparse.Namespace) -> int:
-    from .store import Store
+    from ..verdicts.store import Store
 
     store = Store(options.course)
     if not (options.course / "nbgrader_config.py").is_file() and not store.folder.is_dir():

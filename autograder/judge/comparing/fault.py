@@ -7,11 +7,11 @@ them, and a second 0, as today's NVIDIA backends fill them; then come the others
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..gpu import LANE_VALUES, Finding
-from ..runner import Trouble
-from ..words import Quality
-from .results.aim import Flaw
-from .results.sentences import sentence
+from ...gpu import LANE_VALUES, Finding
+from ...runner import Trouble
+from ...words import Quality
+from ..records.aim import Flaw
+from ..results.sentences import sentence
 
 FURTHER = {name: value for name, value in LANE_VALUES.items() if value and value == value}  # neither 0 nor NaN
 FILLED = "With 0 in these lanes, as today's NVIDIA backends fill them"

@@ -9,15 +9,15 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from ..runner import runner_of
-from ..words import Quality
+from ...runner import runner_of
+from ...words import Quality
 
 if TYPE_CHECKING:
-    from ..runner import Answer, Budget, Limits, Worker
-    from .records.record import Case, Exercise, Witness
-    from .report.report import Report
-    from .results.data import ReportData
-    from .settings import Settings
+    from ...runner import Answer, Budget, Limits, Worker
+    from ..records.record import Case, Exercise, Witness
+    from ..records.settings import Settings
+    from ..report.report import Report
+    from ..results.data import ReportData
 
 _failed: Counter[tuple[str, str]] = Counter()  # checks in this process, by exercise and backend
 
@@ -51,13 +51,13 @@ def check(
     success.
     """
     _import_engine()
-    from ..runner import for_a_reader
-    from ..words import Progress
+    from ...runner import for_a_reader
+    from ...words import Progress
+    from ..records.settings import Settings
+    from ..records.table import find
+    from ..report.report import Report
     from .device_and_emulator import combined, emulated
     from .judge import judge
-    from .records.table import find
-    from .report.report import Report
-    from .settings import Settings
 
     record = find(exercise)
     settings = Settings(choose_backend(record, backend, function), seed, compiler, targets, require, conventions)
@@ -78,12 +78,12 @@ def _import_engine() -> None:
     """Imports what every check needs, in somebody's notebook. A full look of Python's garbage collector meanwhile would
     take a sixth of the first check.
     """
-    from ..words import no_garbage
+    from ...words import no_garbage
 
     with no_garbage(for_good=False):
+        from ..records import table  # noqa: F401
+        from ..report import report  # noqa: F401
         from . import device_and_emulator, judge  # noqa: F401
-        from .records import table  # noqa: F401
-        from .report import report  # noqa: F401
 
 
 def _with_hints_later(found: "ReportData", after: int) -> "ReportData":
@@ -113,11 +113,11 @@ def check_answer(
     without one it runs here. cases: an instructor's own, after those of the exercise. record: of the exercise, where
     it is in no table.
     """
-    from ..runner import InProcess, Isolated, Limits
+    from ...runner import InProcess, Isolated, Limits
+    from ..records.record import Exercise
+    from ..records.table import find
+    from ..report.report import Report
     from .judge import judge
-    from .records.record import Exercise
-    from .records.table import find
-    from .report.report import Report
 
     record = find(record or answer.exercise)
     if cases and isinstance(record, Exercise):

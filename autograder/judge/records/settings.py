@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..gpu import Target
-from ..words import Quality
+from ...gpu import Target
+from ...words import Quality
 
 CONVENTIONS = ("course", "pytorch")
 

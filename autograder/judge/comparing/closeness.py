@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..runner import Args, Tree, dtype_name
-from .records.record import Case, Exercise, Floors
-from .results.case_result import Failure
-from .ulp import comparable, ulp_error, ulp_size
+from ...runner import Args, Tree, dtype_name
+from ..records.record import Case, Exercise, Floors
+from ..records.ulp import comparable, ulp_error, ulp_size
+from ..results.case_result import Failure
 
 NEAR = 0.01
 FEW = 4  # integers that are shown for an element of the result

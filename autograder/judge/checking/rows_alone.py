@@ -5,12 +5,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ..runner import Args, Examined, Outcome
-from .fault import Fault
-from .neighbours.compositions import Composition, compositions
-from .neighbours.dependence import Difference, difference
-from .results.aim import Flaw
-from .trial import Trial
+from ...runner import Args, Examined, Outcome
+from ..comparing.fault import Fault
+from ..comparing.trial import Trial
+from ..neighbours.compositions import Composition, compositions
+from ..neighbours.dependence import Difference, difference
+from ..records.aim import Flaw
 
 CODE = "neighbours"
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import torch
 
-from ..runner import dtype_name
+from ...runner import dtype_name
+from ..comparing.closeness import Expected
+from ..records.aim import Aim
+from ..records.record import BIAS, Exercise
+from ..records.ulp import HALVES, PRECISION
+from ..results.case_result import CaseResult
 from .case_verdict import Judged
-from .closeness import Expected
-from .records.record import BIAS, Exercise
-from .results.aim import Aim
-from .results.case_result import CaseResult
-from .ulp import HALVES, PRECISION
 
 SIGMAS = 6.0
 FEWEST = 256  # results, of which 6 sigma are 0.19 ulp: less than half of what truncation leaves

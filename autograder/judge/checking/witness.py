@@ -11,17 +11,17 @@ from dataclasses import replace
 
 import torch
 
-from ..runner import Args, Call, Outcome, Runner, Trouble, dtype_name
+from ...runner import Args, Call, Outcome, Runner, Trouble, dtype_name
+from ..comparing.closeness import Comparison, compare_all, expect
+from ..records.record import Case, Witness
+from ..results.case_result import CaseResult, CaseStatus
 from .case_verdict import UNJUDGED, Judged
-from .closeness import Comparison, compare_all, expect
-from .records.record import Case, Witness
-from .results.case_result import CaseResult, Status
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 # Of a tensor, and of all of them together: an input that shows a bug is small, and what is right is computed in the
 # process that judges, with scores that grow as the square of it. The course's own witnesses take 1,536 at most.
 DIMENSIONS, ELEMENTS = 8, 5120
-Names = tuple[str, str, str]  # of the cases of an input
+WitnessNames = tuple[str, str, str]  # of the cases of an input
 
 
 def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
@@ -54,7 +54,7 @@ def _is_last(trouble: Trouble) -> bool:
     return trouble.kind in (*UNJUDGED, "timeout") or bool(trouble.cell)
 
 
-def _without_input(asked: Witness, names: Names, trouble: Trouble) -> list[Judged]:
+def _without_input(asked: Witness, names: WitnessNames, trouble: Trouble) -> list[Judged]:
     """The cases of a call that gave no input."""
     first = _case(names[0], "error", trouble.sentence, asked, details=trouble.details)
     if trouble.kind in UNJUDGED:
@@ -63,7 +63,7 @@ def _without_input(asked: Witness, names: Names, trouble: Trouble) -> list[Judge
     return [Judged(first, trouble=trouble), *rest]
 
 
-def _told(record: Witness, asked: Witness, names: Names, args: Args) -> list[Judged]:
+def _told(record: Witness, asked: Witness, names: WitnessNames, args: Args) -> list[Judged]:
     """The three cases of an input, which of the other bugs it shows among them."""
     judged = _of_input(asked, names, args)
     if not _shown(judged) and (others := [one for one in record.all if _shown(_of_input(one, names, args))]):
@@ -75,7 +75,7 @@ def _told(record: Witness, asked: Witness, names: Names, args: Args) -> list[Jud
     return judged
 
 
-def _names(asked: Witness, several: bool) -> Names:
+def _names(asked: Witness, several: bool) -> WitnessNames:
     of = f"{asked.exercise.name}: " if several else ""
     return f"{of}a valid input", f"{of}right code is right on it", f"{asked.bug.who} is wrong on it"
 
@@ -84,7 +84,7 @@ def _shown(judged: list[Judged]) -> bool:
     return all(one.result.status == "pass" for one in judged)
 
 
-def _of_input(record: Witness, names: Names, args: Args) -> list[Judged]:
+def _of_input(record: Witness, names: WitnessNames, args: Args) -> list[Judged]:
     """The three cases of an input."""
     try:
         complaint = complaint_about(record, args)
@@ -109,7 +109,7 @@ def _judged(record: Witness, args: Args, names: tuple[str, ...]) -> list[Judged]
 
     right = tuple(v.to(d) for v, d in zip(expected.values, expected.dtypes, strict=True))
     honest = _failing(compared(exercise.contract.results_of(exercise.peer, args) if exercise.peer else right))
-    status: Status = "pass"
+    status: CaseStatus = "pass"
     message = ""
     if honest:
         status, message = "fail", "PyTorch itself is outside the tolerance here: this input is out of range."
@@ -194,7 +194,7 @@ def _of_tensor(value: object, integers: bool) -> str:
     return "" if value.isfinite().all() else "holds NaN or infinity. A witness is an ordinary, finite input"
 
 
-def _case(name: str, status: Status, message: str, record: Witness, details: str = "") -> CaseResult:
+def _case(name: str, status: CaseStatus, message: str, record: Witness, details: str = "") -> CaseResult:
     return CaseResult(
         name, status, False, message, "", record.hint if status in ("fail", "error") else "", details=details
     )

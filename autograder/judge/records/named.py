@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..words import UsageError
+from ...words import UsageError
 
 _TARGET = re.compile(r"(?P<module>[^:]+):(?P<name>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*)")
 

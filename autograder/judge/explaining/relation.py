@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 
-from ..runner import Args, Tree
+from ...runner import Args, Tree
+from ..comparing.closeness import Comparison, Expected, expect
+from ..records.record import Case, Exercise
+from ..records.ulp import comparable
 from .changed_inputs import changed
-from .closeness import Comparison, Expected, expect
 from .place import place
-from .records.record import Case, Exercise
-from .ulp import comparable
 from .up_to import spelled
 
 NEARLY = 0.98  # of the elements that a relation is about have it
@@ -28,7 +28,7 @@ Guess = tuple[torch.Tensor, torch.Tensor]  # values that may be those of an answ
 
 
 @dataclass(frozen=True)
-class Call:
+class WrongCall:
     """A call that gave wrong values. wrong: the outputs that are. earlier: what the answer returned for the cases
     before.
     """
@@ -105,7 +105,7 @@ def relation(
     in the cases before, by their names.
     """
     wrong = tuple(_wrong(expected, compared, outputs))
-    call = Call(exercise, case, args, expected, outputs, wrong, earlier)
+    call = WrongCall(exercise, case, args, expected, outputs, wrong, earlier)
     for find in (_kept, _copied, _constant, _scaled, _shifted, _changed, _misplaced, _by_line):
         if sentence := find(call):
             return sentence
@@ -122,7 +122,7 @@ def _wrong(expected: Expected, compared: Sequence[Comparison], outputs: Args) ->
             yield _Output(number, name, actual.detach().double(), exact, near, one.wrong, rounding)
 
 
-def _terms_off(call: Call) -> Iterator[_Output]:
+def _terms_off(call: WrongCall) -> Iterator[_Output]:
     """The wrong outputs; then each less an input that may be its last term, such as ``y - bias``."""
     yield from call.wrong
     for one in call.wrong:
@@ -132,7 +132,7 @@ def _terms_off(call: Call) -> Iterator[_Output]:
                 yield replace(one, name=f"{one.name} - {name}", actual=one.actual - last, exact=one.exact - last)
 
 
-def _kept(call: Call) -> str:
+def _kept(call: WrongCall) -> str:
     """Results of an earlier call."""
     for name, outputs in call.earlier.items():
         for one in (one for one in call.wrong if one.number < len(outputs)):  # a list that is written had fewer tensors
@@ -143,7 +143,7 @@ def _kept(call: Call) -> str:
     return ""
 
 
-def _copied(call: Call) -> str:
+def _copied(call: WrongCall) -> str:
     """The values of another output, or of an input."""
     found = {}
     for one in call.wrong:
@@ -163,7 +163,7 @@ def _copied(call: Call) -> str:
     return ""
 
 
-def _constant(call: Call) -> str:
+def _constant(call: WrongCall) -> str:
     """One value in all wrong elements."""
     for one in call.wrong:
         values, right = one.actual[one.mask], one.exact[one.mask]
@@ -181,7 +181,7 @@ def _right_at(one: _Output, value: torch.Tensor) -> str:
     return ""
 
 
-def _scaled(call: Call) -> str:
+def _scaled(call: WrongCall) -> str:
     """A constant factor."""
     for one in _terms_off(call):
         factor, apart = _ratio(one)
@@ -212,7 +212,7 @@ def _ratio(one: _Output) -> tuple[float, float]:
     return factor, apart / max(abs(factor), 1e-300) if factor else 0.0
 
 
-def _shifted(call: Call) -> str:
+def _shifted(call: WrongCall) -> str:
     """A constant term."""
     for one in call.wrong:
         told = one.mask & one.exact.isfinite() & one.actual.isfinite()
@@ -225,7 +225,7 @@ def _shifted(call: Call) -> str:
     return ""
 
 
-def _misplaced(call: Call) -> str:
+def _misplaced(call: WrongCall) -> str:
     """The right values of another row or column, or of the other corner."""
     for one in call.wrong:
         for words, move in _moves(one.exact):
@@ -253,7 +253,7 @@ def _repeated(values: torch.Tensor, dim: int, at: int) -> torch.Tensor:
     return values.narrow(dim, at, 1).expand(values.shape)
 
 
-def _changed(call: Call) -> str:
+def _changed(call: WrongCall) -> str:
     """What is right for other arguments."""
     if sum(t.numel() for t in Tree(call.args).tensors) > LARGEST:
         return ""
@@ -281,7 +281,7 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]} come out"
 
 
-def _by_line(call: Call) -> str:
+def _by_line(call: WrongCall) -> str:
     """A factor of its own in each row or column, or a term."""
     for one in _terms_off(call):
         for dim, line in ((-1, "row"), (-2, "column")) if one.exact.dim() == 2 else ():

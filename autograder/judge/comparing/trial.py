@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from ..runner import Args, Call, Decoy, Runner, Tree, dtype_name
+from ...runner import Args, Call, Decoy, Runner, Tree, dtype_name
+from ..records.aim import Flaw
+from ..records.record import Case, Exercise, ordinary
+from ..records.settings import Settings
 from .closeness import Expected, expect
-from .records.record import Case, Exercise, ordinary
-from .results.aim import Flaw
-from .settings import Settings
 
 LISTED = 8  # tensors of a list that are described
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same

@@ -14,17 +14,17 @@ from typing import Any
 
 import torch
 
-from ..gpu import KernelLaunch, Target
-from ..runner import Args, Call, Runner, Tree
-from ..words import Quality
+from ...gpu import KernelLaunch, Target
+from ...runner import Args, Call, Runner, Tree
+from ...words import Quality
+from ..comparing.closeness import Expected, expect, unlike
+from ..comparing.trial import describe, unforeseeable
+from ..records.aim import Aim, Flaw
+from ..records.record import COMPILE, MEMORY, SPILLS, TRAFFIC, Case, Exercise, Large
+from ..records.ulp import ulp_size
+from ..results.case_result import CaseResult, CaseStatus
 from .case_verdict import Judged
-from .closeness import Expected, expect, unlike
 from .determinism import fault_in
-from .records.record import COMPILE, MEMORY, SPILLS, TRAFFIC, Case, Exercise, Large
-from .results.aim import Aim, Flaw
-from .results.case_result import CaseResult, Status
-from .trial import describe, unforeseeable
-from .ulp import ulp_size
 
 Figures = dict[str, Any]  # traffic or compile of a report, as JSON has it: see `ReportData`
 Compile = Callable[[Sequence[KernelLaunch], Sequence[Target]], Figures]
@@ -72,7 +72,7 @@ def judge_process(record: Exercise, runner: Runner) -> Judged | None:
     outcome = runner.examine(call).first
     if trouble := outcome.trouble:
         late = trouble.kind == "timeout"
-        status: Status = "error" if late else "fail"
+        status: CaseStatus = "error" if late else "fail"
         kind = None if late else Quality.EFFICIENT
         message = f"In a process with memory for the {most:,} bytes that are allowed here it fails: {trouble.message}"
         failed = _found(record, MEMORY, status, message, shown, hint=_IN_PARTS, kind=kind, details=trouble.details)
@@ -250,7 +250,7 @@ def _not_measured(record: Exercise, name: str, largest: Judged | None) -> CaseRe
     return _found(record, name, "not-run", reason)
 
 
-def _found(record: Exercise, name: str, status: Status, message: str, inputs: str = "", **more: Any) -> CaseResult:
+def _found(record: Exercise, name: str, status: CaseStatus, message: str, inputs: str = "", **more: Any) -> CaseResult:
     """The result of a measurement. more: fields of it. What was measured is the point of some exercises; in all others
     it belongs to the layouts.
     """
@@ -265,7 +265,7 @@ def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:
     return report, [_compiled("fail", reason, "", kind)]
 
 
-def _compiled(status: Status, reason: str, hint: str, kind: Quality, aim: Aim = Aim.PLAIN) -> CaseResult:
+def _compiled(status: CaseStatus, reason: str, hint: str, kind: Quality, aim: Aim = Aim.PLAIN) -> CaseResult:
     """What a GPU does not take computes nothing there. aim: of what it does not take."""
     flaw = Flaw.CONDUCT if status == "fail" else None
     return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, aim=aim, flaw=flaw)

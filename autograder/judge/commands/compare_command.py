@@ -5,7 +5,7 @@ import json
 import signal
 
 from ...words import Commands, Exit, Quality, UsageError
-from ..commands.one_file import keep_stdout
+from .one_file import keep_stdout
 
 
 def add_to(commands: Commands) -> None:
@@ -73,8 +73,8 @@ def main(options: argparse.Namespace) -> int:
 
     with no_garbage():  # after the command line was understood: it takes seconds
         from ..report import terminal
-        from .errors import CompareError
-        from .values_and_rows import compare
+        from ..side_by_side.errors import CompareError
+        from ..side_by_side.values_and_rows import compare
 
     try:
         report = compare(

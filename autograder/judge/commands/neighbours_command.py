@@ -4,7 +4,7 @@ import argparse
 import json
 
 from ...words import Commands, Exit, UsageError
-from ..commands.one_file import keep_stdout
+from .one_file import keep_stdout
 
 
 def add_to(commands: Commands) -> None:
@@ -38,8 +38,8 @@ def add_to(commands: Commands) -> None:
 def main(options: argparse.Namespace) -> int:
     """Asks, and shows what was found. Raises UsageError."""
     stdout = keep_stdout()
+    from ..neighbours.batch_invariance import neighbours
     from ..side_by_side.errors import CompareError  # after the command line was understood: it takes seconds
-    from .batch_invariance import neighbours
 
     try:
         found = neighbours(options.function, options.arguments, options.batch, seed=options.seed)

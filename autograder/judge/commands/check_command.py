@@ -130,7 +130,7 @@ def main(options: argparse.Namespace) -> int:
 def check_function(options: argparse.Namespace, named: str) -> int:
     """Checks a function in this process. Raises UsageError where ``named`` does not lead to one."""
     record, stdout = record_of(options), keep_stdout()
-    from ..settings import Settings
+    from ..records.settings import Settings
     from .named_function import report_on
 
     backend = "triton" if "triton" in record.backends else "torch"

@@ -8,27 +8,27 @@ from typing import Any
 
 import torch
 
-from ..gpu import Finding
-from ..runner import Args, Examined, Outcome, Tree, Trouble
-from ..words import Quality
-from .closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
+from ...gpu import Finding
+from ...runner import Args, Examined, Outcome, Tree, Trouble
+from ...words import Quality
+from ..comparing.closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
+from ..comparing.fault import FILLED, Fault, of_lanes
+from ..comparing.form import FormFault, as_asked, as_given, between_elements, relisted, reshaped
+from ..comparing.trial import Trial, describe
+from ..explaining.fingerprint import Evidence, wild_outputs
+from ..explaining.up_to import but_for_its_graph, up_to
+from ..records.aim import Flaw
+from ..records.record import WildBug
+from ..records.ulp import HALVES
+from ..results.case_result import CaseResult, CaseStatus, Failure
+from ..results.distance import used
+from ..results.sentences import ROUNDING, VALUES
 from .determinism import unsteady
-from .fault import FILLED, Fault, of_lanes
-from .fingerprint import Evidence, wild_outputs
-from .form import Form, as_asked, as_given, between_elements, relisted, reshaped
-from .records.record import WildBug
-from .results.aim import Flaw
-from .results.case_result import CaseResult, Failure, Status
-from .results.distance import used
-from .results.sentences import ROUNDING, VALUES
 from .rows_alone import changed_by_neighbours
-from .trial import Trial, describe
-from .ulp import HALVES
-from .up_to import but_for_its_graph, up_to
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
 UNJUDGED = ("stub", "refused", "unloadable")
-_FINISHED = Form(
+_FINISHED = FormFault(
     "finished",
     "",
     "PyTorch divides or multiplies the sum at the end, which is a launch more. Do it in the kernel, before the store.",
@@ -91,14 +91,14 @@ def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
 def _judged(trial: Trial) -> Judged:
     """The result of the first question to which there is something to say."""
     examined = trial.runner.examine(trial.call)
-    case, outcome = _Called(trial, examined.first), examined.first
+    case, outcome = _CalledTrial(trial, examined.first), examined.first
     if outcome.trouble:
         return case.stopped(outcome.trouble)
     if trial.expected is None:
         return case.silent()
     outputs, form = as_asked(trial.expected, outcome.outputs)
     compared = compare_all(trial.expected, outputs, trial.named)
-    case = _Called(trial, replace(outcome, outputs=outputs), form)
+    case = _CalledTrial(trial, replace(outcome, outputs=outputs), form)
     return (
         case.misshapen(trial.expected, compared)
         or case.wrong(trial.expected, compared)
@@ -107,12 +107,12 @@ def _judged(trial: Trial) -> Judged:
 
 
 @dataclass(frozen=True)
-class _Called:
+class _CalledTrial:
     """A trial whose call was made, and what came of it."""
 
     trial: Trial
     outcome: Outcome
-    form: Form | None = None  # of the outputs as they came; those of ``outcome`` are as asked
+    form: FormFault | None = None  # of the outputs as they came; those of ``outcome`` are as asked
 
     @property
     def _written(self) -> dict[str, torch.Tensor]:
@@ -121,7 +121,7 @@ class _Called:
 
     def judged(
         self,
-        status: Status,
+        status: CaseStatus,
         message: str,
         *,
         trouble: Trouble | None = None,

@@ -7,10 +7,12 @@ from typing import Any
 
 import torch
 
-from ..runner import Args
-from .ulp import comparable
+from ...runner import Args
+from ..records.ulp import comparable
 
-Change = tuple[str, Any]  # what is changed, to complete "the result comes out as if", and the argument in its place
+InputChange = tuple[
+    str, Any
+]  # what is changed, to complete "the result comes out as if", and the argument in its place
 
 
 def changed(parameters: Mapping[str, inspect.Parameter], args: Args) -> Iterator[tuple[str, Args]]:
@@ -29,13 +31,13 @@ def changed(parameters: Mapping[str, inspect.Parameter], args: Args) -> Iterator
             yield f"{names[first]} and {names[second]} were exchanged", tuple(exchanged)
 
 
-def _others(name: str, value: object, default: object) -> Iterator[Change]:
+def _others(name: str, value: object, default: object) -> Iterator[InputChange]:
     if default is not inspect.Parameter.empty and default is not value:
         yield f"{name} were left out", default
     yield from _of_tensor(name, value) if isinstance(value, torch.Tensor) else _of_number(name, value)
 
 
-def _of_number(name: str, value: object) -> Iterator[Change]:
+def _of_number(name: str, value: object) -> Iterator[InputChange]:
     if isinstance(value, bool):
         yield f"{name} were {not value}", not value
     elif isinstance(value, int | float):
@@ -43,7 +45,7 @@ def _of_number(name: str, value: object) -> Iterator[Change]:
         yield f"{name} were 1", type(value)(1)
 
 
-def _of_tensor(name: str, value: torch.Tensor) -> Iterator[Change]:
+def _of_tensor(name: str, value: torch.Tensor) -> Iterator[InputChange]:
     if value.dtype == torch.bool:
         yield f"{name} were True everywhere", torch.ones_like(value)
         yield f"True and False were exchanged in {name}", ~value
@@ -59,7 +61,7 @@ def _of_tensor(name: str, value: torch.Tensor) -> Iterator[Change]:
         yield f"every column of {name} were its first", value[..., :1].expand(value.shape)
 
 
-def _misread(name: str, value: torch.Tensor) -> Iterator[Change]:
+def _misread(name: str, value: torch.Tensor) -> Iterator[InputChange]:
     """What a kernel reads that goes by other strides than the tensor's, as far as they stay in its memory."""
     if value.is_contiguous():
         return

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from ..runner import Args
-from .closeness import NEAR, Comparison, Expected, expect, near
-from .results.aim import EACH, ONE
-from .trial import Trial
-from .ulp import comparable
+from ...runner import Args
+from ..comparing.closeness import NEAR, Comparison, Expected, expect, near
+from ..comparing.trial import Trial
+from ..records.aim import EACH, ONE
+from ..records.ulp import comparable
 
 GRAPH = "the graph, to which it is not attached"
 TELLING = 4  # distinct numbers of which one factor is no chance

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import torch
 
-from ..runner import Args, Decoy, Examined, Outcome, Tree, Trouble
-from ..words import Quality
-from .closeness import Comparison, Expected, compare, compare_all, expect, near
-from .fault import FILLED, FURTHER, Fault, of_lanes
-from .form import as_asked
-from .records.record import Floors
-from .trial import Trial
+from ...runner import Args, Decoy, Examined, Outcome, Tree, Trouble
+from ...words import Quality
+from ..comparing.closeness import Comparison, Expected, compare, compare_all, expect, near
+from ..comparing.fault import FILLED, FURTHER, Fault, of_lanes
+from ..comparing.form import as_asked
+from ..comparing.trial import Trial
+from ..records.record import Floors
 
 _DECOYS = 16
 _MOST = 0.5  # of the elements of an output

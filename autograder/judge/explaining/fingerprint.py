@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from ..runner import Args, Tree
-from .closeness import Wrong
-from .records.record import Bug, Exercise, WildBug
-from .ulp import PRECISION, comparable, ulp_error, ulp_size
+from ...runner import Args, Tree
+from ..comparing.closeness import Wrong
+from ..records.record import Bug, Exercise, WildBug
+from ..records.ulp import PRECISION, comparable, ulp_error, ulp_size
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
 GROSS, BEYOND = 64.0, 4.0  # ulp, and times what is allowed: an error below either may be mere rounding, which no two
