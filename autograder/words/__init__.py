@@ -6,5 +6,6 @@ from .lazy import lazy_face
 from .pace import Pace
 from .progress import Progress, Terminal
 from .quality import Quality
+from .stdout import keep_stdout
 from .text import count, is_python, visible
 from .usage import Commands, Exit, UsageError, new_file

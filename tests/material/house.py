@@ -7,7 +7,6 @@ import ast
 import functools
 import re
 import sys
-import tokenize
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -18,10 +17,6 @@ DOOR = ("cli", "__main__")
 # From the top to the bottom: a module imports from its own product and from those that stand in a later line.
 FLOORS = ("__main__", "cli", "classroom", "exercises", "judge", "runner", "gpu", "words")
 FACES = ("gpu", "runner", "judge", "classroom", "words")
-SEEN_FROM = (  # modules of which one asks how much stands behind them
-    *("judge.checking.case_verdict", "judge.verdicts.make", "judge.side_by_side.comparison", "runner.sandbox.proof"),
-    *("gpu.sanitize.sanitizer", "classroom.nbgrader.grade_cells"),
-)
 
 
 def sources(house: Path) -> dict[str, Path]:
@@ -83,6 +78,45 @@ def upward(house: Path) -> list[str]:
         for line, other, alias in imported(name, path, known)
         if floor[product(name)] > floor[product(other)]
     ]
+
+
+# The rooms of the judge, from the lowest up: a module imports from its own room and from those that stand before it.
+ROOMS = ("records", "neighbours", "results", "report", "comparing", "explaining", "checking", "verdicts")
+ROOMS += ("side_by_side", "commands")
+
+
+def rooms_upward(house: Path) -> list[str]:
+    """Imports inside of the judge that go from a room to a higher one, a sentence each; modules without a room."""
+    known, sentences = sources(house), []
+    for name, path in known.items():
+        if product(name) != "judge" or name == "judge":
+            continue
+        where, (_, room, *_) = path.relative_to(house.parent), name.split(".")
+        if room not in ROOMS:
+            sentences.append(f"{where}:1: move it into a room of the judge ({', '.join(ROOMS)})")
+            continue
+        for line, other, alias in imported(name, path, known):
+            above = other.split(".")[1] if other.startswith("judge.") else room
+            if above in ROOMS and ROOMS.index(above) > ROOMS.index(room):
+                sentences.append(f"{where}:{line} imports {alias} from {above}, which stands above {room}")
+    return sentences
+
+
+def repeated_classes(house: Path) -> dict[str, list[str]]:
+    """Names of classes and of type aliases that stand in several modules, with these."""
+    places: dict[str, list[str]] = {}
+    for name, path in sources(house).items():
+        if product(name) == "exercises":
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            word = ""
+            if isinstance(node, ast.ClassDef):
+                word = node.name
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                word = node.targets[0].id
+            if re.match(r"_?[A-Z]+[a-z]", word):
+                places.setdefault(word, []).append(name)
+    return {word: modules for word, modules in places.items() if len(modules) > 1}
 
 
 def crossings(house: Path) -> dict[tuple[str, str], list[str]]:
@@ -168,68 +202,14 @@ def folders_above(folder: Path) -> list[str]:
     return found
 
 
-def behind(name: str, house: Path = HOUSE) -> set[str]:
-    """The modules that one imports, and those that they import, as far as the faces of other products: a face counts,
-    what stands behind it does not.
-    """
-    graph, queue, found = arrows(house), [name], set[str]()
-    while queue:
-        for other in graph[queue.pop()]:
-            if other not in found:
-                found.add(other)
-                queue += [other] if other not in FACES or other == product(name) else []
-    return found - {name}
-
-
-RECORDS, BUGS = ("Exercise", "Witness"), ("WildBug", "CommonMistake")
-MATHEMATICS = ("oracle", "peer", "tolerance")  # the fields of a record whose functions are its mathematics
-
-
-def beside(path: Path) -> float:
-    """The lines that a file of the shelf has beside its mathematics, for each of its functions.
-
-    They are those of its records, inputs and cases that say something to Python. Mathematics are the functions that
-    `MATHEMATICS` name and all that these call. Neither count bugs that shipped and common mistakes, which are their
-    authors', nor imports, nor lines that hold nothing but what people read: docstrings, hints, names of cases.
-    """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    records = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in RECORDS]
-    bugs = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in BUGS]
-    fields = [word.value for call in records for word in call.keywords if word.arg in MATHEMATICS]
-    queue, reached = [*fields, *bugs], set[str]()
-    while queue:
-        named = {node.id for node in ast.walk(queue.pop()) if isinstance(node, ast.Name)}
-        queue += [functions[name] for name in named & functions.keys() - reached]
-        reached |= named
-    left_out = [functions[name] for name in functions.keys() & reached] + bugs
-    left_out += [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-    lines = {line for node in left_out for line in range(node.lineno, (node.end_lineno or 0) + 1)}
-    with tokenize.open(path) as file:
-        tokens = [token for token in tokenize.generate_tokens(file.readline)]
-    code = {token.start[0] for token in tokens if token.type in (tokenize.NAME, tokenize.NUMBER)}
-    return len(code - lines) / max(len(records), 1)
-
-
-def shelf(house: Path = HOUSE) -> dict[str, float]:
-    """`beside` of each file of the shelf, the longest first."""
-    files = [path for path in (house / "exercises").glob("*.py") if path.stem not in ("__init__", "shelf")]
-    return dict(sorted(((path.stem, beside(path)) for path in files), key=lambda item: -item[1]))
-
-
 def table(house: Path = HOUSE) -> Iterator[str]:
-    """What `main` prints: names across each border, what goes up or is private, and what stands behind some modules."""
+    """Lines that the script prints: names across each border, and what goes up or is private."""
     crossed = crossings(house)
     for name in FACES:
         yield f"names imported from {name} by other products: {sum(product(module) == name for module, _ in crossed)}"
     yield f"names that cross a border: {sum(module not in DOOR for module, _ in crossed)}"
     yield f"past a face: {len(past_faces(house))}, upward: {len(upward(house))}, private: {len(private(house))}"
     yield f"names of modules that occur twice: {len(repeated(house))}"
-    longest = list(shelf(house).items())[:5]
-    yield f"lines beside the mathematics, a function: {', '.join(f'{name} {lines:.0f}' for name, lines in longest)}"
-    for name in SEEN_FROM:
-        yield f"modules behind {name}: {len(behind(name, house))}"
 
 
 if __name__ == "__main__":

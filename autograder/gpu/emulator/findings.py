@@ -47,7 +47,8 @@ FindingKind = Literal[
 class Finding:
     """Something a GPU would have done wrong, described in full sentences.
 
-    kind: one of `KINDS`, the last nine of `FindingKind` in `Emulator.hints`; `OF_MEMORY` are about what a launch accesses.
+    kind: one of `KINDS`, the last nine of `FindingKind` in `Emulator.hints`; `OF_MEMORY` are about what a launch
+    accesses.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.

@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ...words import Commands, Exit, Quality, UsageError, new_file
-from .one_file import keep_stdout, limits_of, record_of, report_on, started, wanted_of
+from ...words import Commands, Exit, Quality, UsageError, keep_stdout, new_file
+from .one_file import limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
     from ..report.report import Report

@@ -4,8 +4,7 @@ import argparse
 import json
 import signal
 
-from ...words import Commands, Exit, Quality, UsageError
-from .one_file import keep_stdout
+from ...words import Commands, Exit, Quality, UsageError, keep_stdout
 
 
 def add_to(commands: Commands) -> None:

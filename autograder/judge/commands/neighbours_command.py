@@ -3,8 +3,7 @@
 import argparse
 import json
 
-from ...words import Commands, Exit, UsageError
-from .one_file import keep_stdout
+from ...words import Commands, Exit, UsageError, keep_stdout
 
 
 def add_to(commands: Commands) -> None:

@@ -1,13 +1,12 @@
 """What `graded-kernels check` does with one file: reads it, and has it judged, isolated or here."""
 
 import argparse
-import os
 import re
 import secrets
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from ...words import UsageError
 
@@ -148,14 +147,3 @@ def report_on_here(wanted: Wanted) -> "Report":
     from ..checking.check import check_answer
 
     return check_answer(wanted.answer, wanted.settings, record=wanted.record)
-
-
-def keep_stdout() -> TextIO:
-    """The terminal or pipe that stdout was. From now on all else that is printed, also by C code, goes to stderr.
-
-    It is never undone: what a thread or an exit handler of the answer prints later must not follow the report.
-    """
-    sys.stdout.flush()
-    kept = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors="backslashreplace")
-    os.dup2(2, 1)
-    return kept

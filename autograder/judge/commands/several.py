@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ...words import Exit, UsageError, visible
+from ...words import Exit, UsageError, keep_stdout, visible
 from ..verdicts.make_all import make_all
-from .one_file import keep_stdout, limits_of, record_of, report_on, started, wanted_of
+from .one_file import limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
     from ...runner import Worker

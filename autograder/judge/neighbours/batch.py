@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ...gpu import Emulator, mode, place
 from ...runner import Args, Callee, CompareError, Tree
-from ..side_by_side.reference import argument_names
 from .compositions import Composition
 
 HUGE = 0.25  # of the dtype's largest number
@@ -32,7 +31,7 @@ class Batch:
     @classmethod
     def of(cls, callee: Callee, example: Args, batch: Sequence[str | int], gpu: bool) -> "Batch":
         """The batch of an example. batch: arguments by name or place. Raises CompareError."""
-        names = argument_names(callee, example)
+        names = callee.argument_names(len(example))
         places = tuple(sorted({_place(one, names, len(example)) for one in batch}))
         if not places:
             raise CompareError("name the arguments whose dimension 0 is the batch: --batch NAME (in Python batch=)")

@@ -7,8 +7,7 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, CallForm, Tree
-from ..side_by_side.errors import CompareError
+from ...runner import Args, CallForm, CompareError, Tree
 
 SIZES = (0, 1, 7, 33, 129, 1031)  # what a function of a seed and a size is called with
 USUAL = 33

@@ -250,7 +250,8 @@ class Exercise:
     forward: the exercise whose outputs this one takes as saved, where it is a gradient.
     large: a call on which the process of an isolated PyTorch answer is held to ``most_bytes``, too.
     unbiased: whether the mean error of half-precision results is judged, too: a step or a residual stream adds up what
-        truncation takes off, half an ulp each time. The cases need some hundreds of such results (`judge.bias`).
+        truncation takes off, half an ulp each time. The cases need some hundreds of such results
+        (`judge.checking.bias`).
     about: names of the cases without which an answer is worth little, those of `MEASURED` among them.
     notes: whether a report on a Triton answer that passed says what may be otherwise on a GPU; not on a first kernel.
     """

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..records.aim import Aim, Flaw
-from .excuses import OUTPUTS, VALUES, Excuse, excuses
+from .excuses import OUTPUTS, VALUES, CaseFields, Excuse, excuses
 
 FORMS: Mapping[str, float] = {  # points of 100
     "returned": 10,
@@ -50,8 +50,6 @@ FORM = "The values are judged as if their form were right; the form costs {:.0f}
 CONDUCT = "How the results come about costs {:.0f} more."
 ELSEWHERE = "Ordinary numbers are wrong in"
 _SHOWN = 2  # names of cases behind a cause
-
-CaseFields = Mapping[str, Any]
 
 
 @dataclass

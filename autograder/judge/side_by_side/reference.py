@@ -42,7 +42,7 @@ class Reference:
         self.given, self.offsets = example, offsets_of(example)
         self.writes: tuple[str, ...] = ()
         self.arguments = example + tuple(callee.parameters.values())
-        self.names = argument_names(callee, example)
+        self.names = callee.argument_names(len(example))
         _assert_judged(Tree(self.arguments).named(self.names), "the example has")
         self.kept: tuple[torch.dtype, ...] = ()
         self._kinds: tuple[torch.dtype, ...] = ()
@@ -394,15 +394,6 @@ def _told(error: Exception) -> str:
 
 def _same(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and bool(torch.equal(a, b) or torch.allclose(a, b, 0, 0, equal_nan=True))
-
-
-def argument_names(callee: Callee, example: Args) -> tuple[str, ...]:
-    """Names of the arguments: those of the signature, where it has enough."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    known = [n for n, p in callee.signature.parameters.items() if p.kind in kinds] if callee.signature else []
-    plain = ["x"] if len(example) == 1 else [f"x{i}" for i in range(len(example))]
-    named = known[: len(example)] if len(known) >= len(example) else plain
-    return (*named, *(name.replace(".", "_") for name in callee.parameters))
 
 
 Oracle = Callable[..., Any]

@@ -17,7 +17,7 @@ from .reference import Reference, as_float32, parts, signed
 
 GRADIENT = 8.0  # what the cancellation of another formula may cost
 DRAWS = 100  # of a family that the reference took once
-SEEDS = 1000  # of the cases of one seed: `judge.trial.arguments`
+SEEDS = 1000  # of the cases of one seed: `judge.comparing.trial.arguments`
 AIMS = {"values": None, "sizes": None, "empty": Aim.EDGES, "layout": Aim.LAYOUTS, "dtype": Aim.DTYPES}
 
 

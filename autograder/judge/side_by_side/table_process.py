@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ...runner import LineServer, SandboxError, Trouble
-from ...words import UsageError
-from ..commands.one_file import keep_stdout
+from ...words import UsageError, keep_stdout
 from ..records.settings import Settings
 from ..results.causes import Cause
 from ..verdicts.job import UNFIT, OtherVersions

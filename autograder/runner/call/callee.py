@@ -37,6 +37,14 @@ class Callee:
     backward: Callable[..., Any] | None = None
     modules: tuple[nn.Module, ...] = ()
 
+    def argument_names(self, count: int) -> tuple[str, ...]:
+        """Names of ``count`` arguments, from the signature where it has enough, and of the parameters after them."""
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        known = [n for n, p in self.signature.parameters.items() if p.kind in kinds] if self.signature else []
+        plain = ["x"] if count == 1 else [f"x{i}" for i in range(count)]
+        names = known[:count] if len(known) >= count else plain
+        return (*names, *(name.replace(".", "_") for name in self.parameters))
+
     def results(self, args: Args) -> tuple[Tensor, ...]:
         """All tensors that a call returns, in order. Raises CompareError where it returns none."""
         return _flat(self.function(*args), self.name)
