@@ -621,7 +621,7 @@ def test_a_launch_goes_on_behind_accesses_out_of_bounds_that_are_known():
             astray[(2,)](x, torch.zeros(6), z, 6, BLOCK=4)
 
 
-def test_a_launch_that_ran_one_program_at_a_time_is_told_unless_something_was_found():
+def test_a_launch_that_ran_one_by_one_is_told():
     events = []
     with watched(events.append, shim=False):
         synchronisation.sum_under_a_lock()

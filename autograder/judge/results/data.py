@@ -35,8 +35,8 @@ class ReportData:
     notes: sentences on what the emulator cannot show for the operations this answer used.
     tolerance: where it comes from, in a sentence, if it is an estimate.
     remarks: sentences on how a comparison without a record was made (`side_by_side`). computes: how its candidate
-    does (`side_by_side.method.MethodKind`). neighbours: whether its rows depend on the rows beside them, None where that was
-    not asked.
+    does (`side_by_side.method.MethodKind`). neighbours: whether its rows depend on the rows beside them, None where
+    that was not asked.
     stopped: the code of what stopped the whole answer, as its case has it: ``stub`` where it is as it was handed out,
     ``refused ...`` or ``unloadable ...``; or "".
     timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
