@@ -199,25 +199,26 @@ class Emulator:
         if empty is None:
             return None
         stored = shadow.stored // tensor.dtype.itemsize if shadow else 0
-        idle = None if empty.all() else self._idle(shadow)
+        last = None if empty.all() else self._last_to_store(shadow)
         room = tensor.untyped_storage().nbytes() // tensor.dtype.itemsize
-        return unwritten(name, tensor.shape, empty, self._nobody(), stored, room, idle)
+        return unwritten(name, tensor.shape, empty, self._nobody(), stored, room, last)
 
-    def _idle(self, shadow: Shadow | None) -> messages.ProgramsWithoutStore | None:
-        """The programs of which nothing is in a storage, of the launch that stored there last."""
+    def _last_to_store(self, shadow: Shadow | None) -> messages.StoringLaunch | None:
+        """The launch that stored to a storage last; None where that is not known."""
         if shadow is None or not isinstance(shadow.writer, np.ndarray):
             return None
         stamps = np.unique(shadow.writer >> 2)
         numbered = zip(reversed(self._firsts), reversed(self._launches), strict=True)
-        last = next(((first, launch) for first, launch in numbered if first <= stamps[-1]), None)
-        if last is None:  # an earlier part of the block
+        found = next(((first, launch) for first, launch in numbered if first <= stamps[-1]), None)
+        if found is None:  # an earlier part of the block
             return None
-        first, launch = last
+        first, launch = found
         active = stamps[stamps > first] - first - 1
         idle = np.setdiff1d(np.arange(math.prod(launch.grid)), active)
         x, y, z = (axis.tolist() for axis in np.unravel_index(idle, launch.grid))
         programs = list(zip(x, y, z, strict=True))
-        return messages.ProgramsWithoutStore(launch.name, programs, active.size, early_returns(launch.kernel))
+        alone = not ((stamps > 0) & (stamps <= first)).any() and shadow.by_host is None
+        return messages.StoringLaunch(launch.name, programs, active.size, early_returns(launch.kernel), alone)
 
     def _nobody(self) -> str:
         idle = next((launch for launch in self._launches if not all(launch.grid)), None)

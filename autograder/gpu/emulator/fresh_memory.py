@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from ...words import count
-from ..borrowed import DisableTorchDispatch
+from ..borrowed import DisableTorchDispatch, DisableTorchFunction
 from . import messages, poison
 from .findings import Finding
 from .shadow import Shadow
@@ -54,9 +54,10 @@ class FreshMemory:
         returns it. Storages over 256 MiB are left as they are: their pages may never be touched.
         """
         storage = tensor.untyped_storage()
-        if tensor.device.type == "cpu" and 0 < storage.nbytes() <= _MOST:
-            poison.fill(tensor)
-            self.storages[storage.data_ptr()] = Fresh(storage.nbytes(), tensor.dtype, poison.of_torch(tensor.dtype))
+        with DisableTorchFunction():  # on a simulated GPU the tensor would say that it lies there
+            if tensor.device.type == "cpu" and 0 < storage.nbytes() <= _MOST:
+                poison.fill(tensor)
+                self.storages[storage.data_ptr()] = Fresh(storage.nbytes(), tensor.dtype, poison.of_torch(tensor.dtype))
         return tensor
 
     def note_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -88,8 +89,9 @@ class FreshMemory:
                 flags.copy_(~missing)
 
     def _of(self, tensor: torch.Tensor) -> Fresh | None:
-        if tensor.device.type != "cpu" or tensor.layout != torch.strided:
-            return None
+        with DisableTorchFunction():
+            if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+                return None
         storage = tensor.untyped_storage()
         fresh = self.storages.get(storage.data_ptr())
         return fresh if fresh is not None and fresh.nbytes == storage.nbytes() else None
@@ -142,16 +144,14 @@ def unwritten(
     cure: str = "Store the result in it.",
     stored: int | None = 0,
     room: int = 0,
-    idle: messages.ProgramsWithoutStore | None = None,
+    last: messages.StoringLaunch | None = None,
 ) -> Finding:
     """The finding on a tensor of which the elements of ``empty`` were never written. cure: said where that is all of
     them. stored: how many elements kernels stored, None where none runs. room: how many the memory has, of which the
-    tensor may be a part. idle: programs that stored nothing.
+    tensor may be a part. last: the launch that stored there last.
     """
-    first = int(empty.argmax())
     if empty.all():
         text = f"{name} ({count(empty.size, 'element')}) was never written. {cure}"
     else:
-        index = tuple(int(i) for i in np.unravel_index(first, shape))
-        text = messages.some_unwritten(name, int(empty.sum()), empty.size, index, stored, room, idle)
-    return Finding("unwritten", text, "", name, first)
+        text = messages.some_unwritten(name, shape, empty, stored, room, last)
+    return Finding("unwritten", text, "", name, int(empty.argmax()))

@@ -17,15 +17,17 @@ Program = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class ProgramsWithoutStore:
-    """The programs of a launch of which nothing is in a tensor, and how many others are ``active``. returns: the lines
-    of the kernel at which a program may end early.
+class StoringLaunch:
+    """The launch that stored to a tensor last: the programs of which nothing is there, and how many others are
+    ``active``. returns: the lines of the kernel at which a program may end early. alone: whether no other launch stored
+    there.
     """
 
     kernel: str
     programs: list[Program]
     active: int
     returns: tuple[int, ...]
+    alone: bool
 
 
 _NAMED = 4  # programs
@@ -120,34 +122,46 @@ def _advice(verb: str, region: Region, miss: Outside, mask: np.ndarray | None, p
 
 
 def some_unwritten(
-    name: str,
-    missing: int,
-    total: int,
-    index: tuple[int, ...],
-    stored: int | None,
-    room: int,
-    idle: ProgramsWithoutStore | None,
+    name: str, shape: Sequence[int], empty: np.ndarray, stored: int | None, room: int, last: StoringLaunch | None
 ) -> str:
-    """The sentences of a finding "unwritten". index: of the first of the ``missing`` elements. stored: how many
-    elements the programs stored in all, an element that two stored counted twice; None where no kernel runs. room: how
-    many the memory has of which these are all or a part. idle: the programs of which nothing is there.
+    """The sentences of a finding "unwritten". empty: a flag for each element of a tensor of this shape, set where
+    nobody wrote it. stored: how many elements the programs stored in all, an element that two stored counted twice;
+    None where no kernel runs. room: how many the memory has of which these are all or a part.
     """
+    missing, total = int(empty.sum()), empty.size
     text = (
         f"{count(missing, 'element')} of {name} ({total:,} in all) {'was' if missing == 1 else 'were'} never written; "
-        f"the first is at index {index}. "
+        f"the first is at index {_index(int(empty.argmax()), shape)}. "
     )
     if stored is None:
         return f"{text}`torch.empty` promises no values: write every element, or begin with `torch.zeros`."
     written = total - missing
-    if idle and stored == written and 0 < len(idle.programs) * written == missing * idle.active:  # it is their share
-        return f"{text}Nothing comes from {_programs(idle.programs)} of `{idle.kernel}`{_ended(idle.returns)}"
+    if last and stored == written and 0 < len(last.programs) * written == missing * last.active:  # it is their share
+        return f"{text}Nothing comes from {_programs(last.programs)} of `{last.kernel}`{_ended(last.returns)}"
     if stored < room:
-        return f"{text}Check that the grid covers the whole tensor and that no mask cuts off its end."
+        cure = "Check that the grid covers the whole tensor and that no mask cuts off its end."
+        return f"{text}{_ran(last, ~empty, shape)}{cure}"
     return (
         f"{text}The programs stored {stored:,} elements, enough for all of it, but some to the same places. Give each "
         "program offsets of its own, as in `tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)`, with the BLOCK that the "
         "grid was computed with."
     )
+
+
+def _index(flat: int, shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(map(int, np.unravel_index(flat, tuple(shape))))
+
+
+def _ran(last: StoringLaunch | None, written: np.ndarray, shape: Sequence[int]) -> str:
+    """A sentence on how many programs ran and which elements they wrote; "" where several launches wrote them."""
+    if last is None or not last.alone:
+        return ""
+    at = np.flatnonzero(written)
+    first, final = _index(int(at[0]), shape), _index(int(at[-1]), shape)
+    where = f"at index {first}" if at.size == 1 else f"from index {first} to {final}"
+    among = "" if at[-1] - at[0] + 1 == at.size else ", with gaps"
+    ran = count(last.active + len(last.programs), "program")
+    return f"`{last.kernel}` ran {ran}, which wrote {count(at.size, 'element')}, {where}{among}. "
 
 
 def _programs(programs: list[Program]) -> str:

@@ -12,7 +12,7 @@ from ...gpu import Finding
 from ...runner import Args, Examined, Outcome, Tree, Trouble
 from ...words import Quality
 from ..comparing.closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
-from ..comparing.fault import FILLED, Fault, of_lanes
+from ..comparing.fault import FILLED, Fault, counted, of_lanes
 from ..comparing.form import FormFault, as_asked, as_given, between_elements, relisted, reshaped
 from ..comparing.trial import Trial, describe
 from ..explaining.fingerprint import Evidence, wild_outputs
@@ -98,7 +98,8 @@ def _judged(trial: Trial) -> Judged:
         return case.silent()
     outputs, form = as_asked(trial.expected, outcome.outputs)
     compared = compare_all(trial.expected, outputs, trial.named)
-    case = _CalledTrial(trial, replace(outcome, outputs=outputs), form)
+    findings = counted(trial.expected, outcome.findings)
+    case = _CalledTrial(trial, replace(outcome, outputs=outputs, findings=findings), form)
     return (
         case.misshapen(trial.expected, compared)
         or case.wrong(trial.expected, compared)
@@ -164,13 +165,16 @@ class _CalledTrial:
 
     def _tells_enough(self, trouble: Trouble | None) -> bool:
         """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a
-        finding of the emulator or a conversion, unless the inputs explain it (`_plain`); and an error in the first
-        case, whose hint is where to begin. Of an instructor's case the hint is most of what is shown.
+        finding of the emulator or a conversion, unless the inputs explain it (`_plain`), and elements that were never
+        written whatever the inputs are; and an error in the first case, whose hint is where to begin. Of an
+        instructor's case the hint is most of what is shown.
         """
         trial = self.trial
         if trial.case.hidden:
             return False
         told = ("finding", "not-emulated", "converted")
+        if any(finding.kind == "unwritten" for finding in self.outcome.findings):
+            return True
         found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in told)
         return found and _plain(trial.args) or trouble is not None and trial.is_first
 

@@ -9,7 +9,7 @@ import torch
 from ...runner import Args, Decoy, Examined, Outcome, Tree, Trouble
 from ...words import Quality
 from ..comparing.closeness import Comparison, Expected, compare, compare_all, expect, near
-from ..comparing.fault import FILLED, FURTHER, Fault, of_lanes
+from ..comparing.fault import FILLED, FURTHER, Fault, counted, of_lanes
 from ..comparing.form import as_asked
 from ..comparing.trial import Trial
 from ..records.record import Floors
@@ -33,8 +33,8 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
         return Fault(examined.method.sentence, "method", near=0.0)
     if again.trouble:
         return _second_trouble(again.trouble)
-    if again.findings:
-        return Fault.of(again.findings[0])
+    if findings := counted(expected, again.findings):
+        return Fault.of(findings[0])
     if unforeseen := _foreseen_only(trial, examined):
         return unforeseen
 

@@ -12,6 +12,7 @@ from ...runner import Trouble
 from ...words import Quality
 from ..records.aim import Flaw
 from ..results.sentences import sentence
+from .closeness import Expected
 
 FURTHER = {name: value for name, value in LANE_VALUES.items() if value and value == value}  # neither 0 nor NaN
 FILLED = "With 0 in these lanes, as today's NVIDIA backends fill them"
@@ -38,6 +39,13 @@ class Fault:
     def of(cls, finding: Finding) -> "Fault":
         """What the emulator found."""
         return cls(finding.message, finding.kind, finding.place)
+
+
+def counted(expected: Expected, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings without unwritten elements of a result of which some may hold anything: its values tell."""
+    masks = expected.unwritten or ()
+    left_open = {name for name, mask in zip(expected.names, masks, strict=False) if mask.any()}
+    return tuple(one for one in findings if one.kind != "unwritten" or one.tensor not in left_open)
 
 
 def of_lanes(hints: Iterable[Finding], ending: str, kind: Quality) -> Fault:

@@ -23,6 +23,7 @@ from .gradient import Unattached
 from .guards import ForbiddenCall, OperatorWatch, WatchFunctions
 from .huge_strides import duplicate
 from .machine import Machine
+from .new_memory import NewMemory
 from .no_kernels import NoKernels
 from .outcome import MovedBytes, Outcome, Own, Trouble, TroubleKind
 from .peak_memory import Peak
@@ -244,7 +245,8 @@ class InProcess:
         try:
             with machine, np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return self.function(*args), None
+                with NewMemory(machine) if mode() == "emulator" else nullcontext():
+                    return self.function(*args), None
         except EmulatorError as error:
             return None, of_emulator(error)
         except Exception as error:
