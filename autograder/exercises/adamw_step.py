@@ -8,7 +8,7 @@ from ..judge import HALVES, Arguments, Case, CommonMistake, Exercise, Floors, To
 from ..runner import dtype_name
 from .bias_correction import lost
 from .cases.rounding import EPS
-from .cases.wording import AGAIN, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import A_REST, AGAIN, KEEP_NOTHING, NAN_IN, ONE_BLOCK, STEP_BY_STEP
 
 UNDERFLOW = 1.2e-38  # a square below is 0 on some machines
 F16, BF16 = torch.float16, torch.bfloat16
@@ -124,8 +124,10 @@ def _rounded(where: str, lr: float, dtype: torch.dtype) -> Case:
 
 
 CASES = (
-    case("ordinary values", "Begin here: 1000 float32 weights at step 10. " + STEP_BY_STEP, update(1000)),
-    case(AGAIN, KEEP_NOTHING, update(1000)),
+    case("ordinary values", "Begin here: 4096 float32 weights at step 10. " + STEP_BY_STEP, update(4096)),
+    case(AGAIN, KEEP_NOTHING, update(4096)),
+    case("one block", ONE_BLOCK, update(1024)),
+    case("three blocks and a rest", A_REST, update(3109)),
     case(
         "the first step",
         "m and v are 0, and step is 1: m̂ is the gradient itself, and the update is its sign, nearly. eps is added to "
@@ -225,10 +227,18 @@ CASES = (
             step=7,
         ),
     ),
+    *(
+        case(
+            f"NaN in {moment}",
+            NAN_IN.format(moment),
+            update(300),
+            **{moment: draw.same.put(torch.nan, 200)},
+        )
+        for moment in ("m", "v")
+    ),
     case("one element", "One element: in a kernel, one lane of a block; the others are masked off.", update(1)),
     case("no dimensions", "param.shape may be (): count elements with numel().", update()),
     case("no elements", "There is nothing to write: launch no program.", update(0, 3)),
-    case("one past a block", "1025 elements: one more than a block of 1024.", update(1025)),
     case("three dimensions", "16,385 elements, several blocks.", update(5, 29, 113).each(TO_BF16, *BOTH)),
     case(
         "grad transposed",

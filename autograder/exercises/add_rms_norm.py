@@ -7,7 +7,7 @@ from ..judge import Exercise, Floors, Output, Tolerance, case, draw
 from ..runner import Args
 from .cases.elementwise import normal
 from .cases.rounding import floors
-from .cases.rows import ORDINARY, SPILLED, offset, rowwise, weights
+from .cases.rows import ORDINARY, SPILLED, nan_in, offset, rowwise, weights
 from .rms_norm import forward_floor, rms_norm
 
 
@@ -76,6 +76,7 @@ CASES = (
     ),
 )
 
+OF = ("x", "residual", "weight")
 REASON = (
     "The sum is rounded once, and y at the end, each by half an ulp. The norm may be that of the sum before it is "
     "rounded, or after, as two kernels take it: an ulp from either. And half of what the sum of squares lost, in any "
@@ -87,7 +88,7 @@ add_rms_norm = Exercise(
     summary="total = x + residual, y = total / √(mean(total²) + eps) · weight for each row",
     oracle=add_and_norm,
     outputs=(Output("y"), Output("total")),
-    cases=(*rowwise(arguments=arguments), *CASES),
+    cases=(*rowwise(arguments=arguments), *nan_in("weight", of=OF, arguments=arguments), *CASES),
     tolerance=Tolerance(1, 8, REASON, floor),
     hint="Load x and residual once, add them in float32, and keep the sum while you take the mean of its squares.",
     backends=("triton",),

@@ -121,7 +121,10 @@ attention_forward = Exercise(
     traffic=2.0,
     most_bytes=lambda q, k, *rest: half_the_scores(q, k, 3),
     large=many_queries((0,), outputs=(True, True)),
-    about=("a sequence without keys", "nobody sees a key", "causal, fewer keys than queries", "scores near -60000"),
+    about=(
+        *("a sequence without keys", "nobody sees a key", "causal, fewer keys than queries", "causal with key lengths"),
+        "scores near -60000",
+    ),
 )
 
 AGAIN = CommonMistake(

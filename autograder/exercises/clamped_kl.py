@@ -101,5 +101,5 @@ clamped_kl = Exercise(
     wild=(AFTER, TEN),
     points=2,
     gradient_of="logp",
-    about=("r from 3 to 10,000", "r from -10.9 to -10.1"),
+    about=("r from 3 to 10,000", "r from -10.9 to -10.1", "r from -10,000 to -11.5"),
 )

@@ -13,6 +13,7 @@ from ..judge import Case, CommonMistake, Exercise, Floors, Output, Tolerance, Wi
 from ..runner import Args
 from .cases.losses import batch, losses
 from .cases.rounding import EPS, floors, leaning_walk
+from .cases.wording import NAN_IN
 
 
 def checked(logits: Tensor, labels: Tensor, ignore_index: int) -> tuple[Tensor, Tensor]:
@@ -280,6 +281,7 @@ cross_entropy_backward = Exercise(
             batch(29, 67),
             dloss=draw.gradient(29).put((1.3, -0.7), slice(2)).scale(1e-8).every_second(),
         ),
+        case("NaN in dloss", NAN_IN.format("dloss"), batch(9, 67), dloss=draw.gradient(9).put(torch.nan, 4)),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, lambda *args: backward_floor(*args, at_label=0.0)),
     hint="With p = e^(x - lse) there is no sum left to take: every element stands for itself.",
@@ -292,5 +294,8 @@ cross_entropy_backward = Exercise(
     ),
     traffic=1.05,
     forward=cross_entropy_forward,
-    about=("some rows ignored", "all rows ignored", "a nearly certain label, bfloat16", EACH_DLOSS),
+    about=(
+        *("some rows ignored", "all rows ignored", "one row counts", "1 class"),
+        *("ignore_index = 0", "ignore_index = -1", "ignore_index = V", "a nearly certain label, bfloat16", EACH_DLOSS),
+    ),
 )

@@ -7,7 +7,7 @@ from ...kernels.wild import entropy as wild
 from ..judge import HALVES, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, also, case, draw
 from ..runner import dtype_name
 from .cases.rounding import EPS, floors, leaning_walk
-from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, NAN_IN, STEP_BY_STEP
 
 INF, NAN = float("inf"), float("nan")
 UNDERFLOW = 1.2e-38
@@ -235,7 +235,14 @@ UPSTREAM = (
         logits=logits(29, 67),
         dentropy=draw.gradient(like="lse").scale(1e-8).put(0.0, [4, 11]).every_second(),
     ),
+    case(
+        "NaN in dentropy",
+        NAN_IN.format("dentropy"),
+        logits=logits(9, 67),
+        dentropy=draw.gradient(like="lse").put(NAN, 4),
+    ),
 )
+CANCELLING = ("logits around 9000", "large logits", "nearly certain", "3 classes")  # where lse and p · z are large
 REASON = (
     "H is the mean of -log p: every e^d loses |d| roundings, and two float32 sums of V terms in any order lose √V + "
     "V / 32 ulp. Backward log p = z - lse is good to the rounding of lse."
@@ -274,7 +281,7 @@ entropy_forward = Exercise(
     points=4,
     least_bytes=lambda logits: logits.numel() * logits.element_size() + 8 * len(logits),
     traffic=1.05,
-    about=("masked classes", "two classes, one of them impossible", "logits around 9000"),
+    about=("masked classes", "two classes, one of them impossible", *CANCELLING),
 )
 
 HIDDEN = WildBug(
@@ -319,5 +326,5 @@ entropy_backward = Exercise(
     least_bytes=lambda dentropy, logits, entropy, lse: 2 * logits.numel() * logits.element_size() + 12 * len(logits),
     traffic=1.05,
     forward=entropy_forward,
-    about=("masked classes", "two classes, one of them impossible"),
+    about=("masked classes", "two classes, one of them impossible", *CANCELLING),
 )

@@ -79,7 +79,7 @@ axpy = Exercise(
     least_bytes=lambda a, x, y: 3 * x.numel() * x.element_size(),
     traffic=1.05,
     notes=False,
-    about=("one element", "odd shape, several blocks"),
+    about=("three blocks and a rest", "one element", "odd shape, several blocks"),
 )
 
 row_sum = Exercise(

@@ -8,7 +8,7 @@ from ..judge import CommonMistake, Exercise, Floors, Output, Tolerance, WildBug,
 from ..runner import Args
 from .cases.elementwise import normal
 from .cases.rounding import EPS, floors
-from .cases.rows import SPILLED, row_bytes, rowwise
+from .cases.rows import SPILLED, nan_in, row_bytes, rowwise
 from .rms_norm import forward_floor, rms_norm
 
 
@@ -54,6 +54,7 @@ gemma_norm_record = Exercise(
     outputs=(Output("y"),),
     cases=(
         *rowwise(arguments=arguments),
+        *nan_in("weight", of=("x", "weight"), arguments=arguments),
         case(
             "small weights in bfloat16",
             "x is float32 and weight is bfloat16, up to 2^-8. Next to 1 bfloat16 has steps of 2^-7: in which dtype do "

@@ -267,7 +267,10 @@ group_advantage = Exercise(
     points=4,
     least_bytes=lambda rewards, eps=1e-6: rewards.numel() * (rewards.element_size() + 4),
     traffic=1.05,
-    about=("8 equal rewards", "7 equal rewards", "some unscored", "some unscored, the others equal", "few scored"),
+    about=(
+        *("8 equal rewards", "7 equal rewards", "1000 equal rewards", "some unscored"),
+        *("some unscored, the others equal", "few scored", "one sample a group"),
+    ),
 )
 
 

@@ -278,7 +278,10 @@ gumbel_argmax = Exercise(
     points=3,
     least_bytes=lambda logits, u: u.numel() * (logits.element_size() + 4) + 8 * len(u),
     traffic=1.05,
-    about=("u = 1", "u = 0", "u = 1 and a logit of -inf", "one possible class, u = 0", "equal scores"),
+    about=(
+        *("u = 1", "u = 0", "u from 1e-12 to 1e-40", "u = 1 and a logit of -inf", "one possible class, u = 0"),
+        "equal scores",
+    ),
 )
 
 

@@ -12,7 +12,7 @@ from ..judge import Case, Exercise, Floors, Output, Tolerance, WildBug, Witness
 from ..runner import Args
 from .cases.elementwise import gradient, normal
 from .cases.rounding import EPS, floors, leaning_walk, walk
-from .cases.rows import SPILLED, backward, offset, row_bytes, row_max, row_mean, rowwise, weights
+from .cases.rows import LONG_EPS, SPILLED, backward, nan_in, offset, row_bytes, row_max, row_mean, rowwise, weights
 from .cases.signature import MakeArguments
 
 STATISTICS = (Output("mean", torch.float32), Output("rstd", torch.float32))
@@ -151,6 +151,7 @@ layer_norm_forward = Exercise(
     outputs=(Output("y"), *STATISTICS),
     cases=(
         *rowwise(arguments=forward_arguments),
+        *nan_in("weight", "bias", of=("x", "weight", "bias"), arguments=forward_arguments),
         far_from_zero(forward_arguments),
     ),
     tolerance=Tolerance(1, 8, REASON, forward_floor, lambda *args: forward_floor(*args, corrected=True)),
@@ -162,7 +163,7 @@ layer_norm_forward = Exercise(
     least_bytes=lambda x, weight, bias, eps=1e-5: row_bytes(x, weight, bias, statistics=2),
     traffic=1.05,
     spills=SPILLED,
-    about=("constant rows", "1 column", "variance far below eps", "eps = 0.1"),
+    about=("constant rows", "1 column", "variance far below eps", "eps = 0.1", LONG_EPS),
 )
 
 layer_norm_backward = Exercise(
@@ -173,6 +174,7 @@ layer_norm_backward = Exercise(
     cases=(
         *rowwise(arguments=backward_arguments),
         *backward(arguments=backward_arguments),
+        *nan_in("dy", "weight", of=("dy", "x", "weight"), arguments=backward_arguments),
         far_from_zero(backward_arguments),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, lambda *args: backward_floor(*args, corrected=True)),
@@ -183,7 +185,7 @@ layer_norm_backward = Exercise(
     wild=(EPSILON_OUTSIDE_GRADIENT,),
     points=6,
     forward=layer_norm_forward,
-    about=("constant rows", "variance far below eps"),
+    about=("constant rows", "1 column", "variance far below eps", "eps = 0.1", LONG_EPS),
 )
 
 

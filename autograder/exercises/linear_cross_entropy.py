@@ -10,7 +10,7 @@ from ..runner import dtype_name
 from .cases.halves import in_halves
 from .cases.losses import any_labels, refused, without
 from .cases.rounding import EPS, floors, walk
-from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, NAN_IN, STEP_BY_STEP
 from .cross_entropy import checked, cross_entropy_gradient, losses_and_lse
 
 
@@ -194,6 +194,7 @@ CASES = (
         )
         for dtype in HALVES
     ),
+    case("NaN in weight", NAN_IN.format("weight"), batch(7, 12, 30), weight=draw.same.put(torch.nan, 4, 3)),
     case(
         "NaN in one row",
         "One NaN in hidden: the loss is NaN, and so are its row of dhidden and all of dweight.",

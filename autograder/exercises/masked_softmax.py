@@ -8,7 +8,7 @@ from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Toleranc
 from .cases.halves import in_halves
 from .cases.rounding import EPS, floors, leaning_walk
 from .cases.rows import SPILLED
-from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, NAN_IN, STEP_BY_STEP
 
 NOTHING = "A row of the mask without a True has no maximum and a sum of 0. Its result is 0, as in PyTorch's attention."
 
@@ -196,6 +196,7 @@ UPSTREAM = (
         rows(9, 75),
         dy=DY.scale(1e-8),
     ),
+    case("NaN in dy", NAN_IN.format("dy"), rows(6, 64, share=2.0), dy=DY.put(torch.nan, 2, 7)),
 )
 
 FORMULA = WildBug(
@@ -247,7 +248,10 @@ masked_softmax_forward = Exercise(
     least_bytes=lambda x, mask: x.numel() + 2 * x.numel() * x.element_size(),
     traffic=1.6,
     spills=SPILLED,
-    about=("a row of nothing", "nothing at all", "1 column", "many rows"),  # rows without a True among the last
+    about=(
+        *("a row of nothing", "nothing at all", "1 column", "many rows"),  # rows without a True among the last
+        *("the last element alone", "values near -60000"),  # below what may stand for -inf
+    ),
 )
 
 masked_softmax_backward = Exercise(

@@ -12,7 +12,7 @@ from .attention import FORMULA, attention_forward
 from .cases.attention import side_by_side
 from .cases.elementwise import normal
 from .cases.rounding import EPS, floors
-from .cases.wording import AGAIN, KEEP_NOTHING
+from .cases.wording import AGAIN, KEEP_NOTHING, NAN_IN
 from .oracles.attention import attention
 
 
@@ -46,9 +46,9 @@ def pieces(b: int = 2, h: int = 3, m: int = 5, d: int = 16) -> Arguments:
     return Arguments.named(o_a=draw.normal(b, h, m, d), o_b=draw.normal(b, h, m, d), lse_a=lse, lse_b=lse)
 
 
-def outweighed(d: int = 16) -> Arguments:
+def outweighed(m: int = 5, d: int = 16) -> Arguments:
     """Two pieces of which one weighs e^40 times the other, row by row: the logarithms may have any base."""
-    return pieces(d=d).but(lse_b=draw.normal(2, 3, 5).map(lambda x: 40 * x.sign()).plus("lse_a"))
+    return pieces(m=m, d=d).but(lse_b=draw.normal(2, 3, m).map(lambda x: 40 * x.sign()).plus("lse_a"))
 
 
 def weighing(lse_a: float, lse_b: float) -> Arguments:
@@ -107,15 +107,15 @@ CASES = (
     ),
     case(
         "one row, one feature",
-        "One row of one feature.",
+        "One row of one feature, and the result is a.",
         pieces(b=1, h=1, m=1, d=1),
         o_a=draw.same.put(1.5, ALL),
-        lse_a=draw.same.put(0.5, ALL),
+        lse_a=draw.same.put(45.5, ALL),
         o_b=draw.same.put(-2.25, ALL),
         lse_b=draw.same.put(1.25, ALL),
     ),
     case("100 features", "100 features leave 28 lanes of a block of 128 empty.", outweighed(d=100)),
-    case("many rows", "1,806 rows of 6 features: is every one computed?", pieces(m=301, d=6)),
+    case("many rows", "1,806 rows of 6 features: is every one computed?", outweighed(m=301, d=6)),
     case("no rows", "No queries: nothing to merge.", pieces(m=0)),
     case(
         "heads side by side",
@@ -161,6 +161,7 @@ CASES = (
         o_b=draw.same.put(torch.nan, 1, 1, 3),
         lse_b=draw.same.put(torch.nan, 1, 1, 3),
     ),
+    case("NaN in lse_a", NAN_IN.format("lse_a"), pieces(), lse_a=draw.same.put(torch.nan, 1, 2, 0)),
 )
 
 BASE_2 = WildBug(
@@ -204,7 +205,10 @@ merge_attention = Exercise(
         (2 * o_a.element_size() + o_b.element_size()) * o_a.numel() + 12 * lse_a.numel()
     ),
     traffic=1.05,
-    about=("lse near 3", "Z = 2 and 8", "two pieces of one attention", "some rows empty", "both are empty"),
+    about=(
+        *("lse near 3", "Z = 2 and 8", "two pieces of one attention", "equal lse", "20 apart", "lse of 3000"),
+        *("lse of -60000", "some rows empty", "both are empty"),
+    ),
 )
 
 OBVIOUS = "A witness should convict at a glance: more than 1 %."

@@ -25,7 +25,7 @@ from ..judge import (
     draw,
 )
 from .cases.rounding import EPS, floors, leaning_walk
-from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, NAN_IN, STEP_BY_STEP
 
 
 class Parts(NamedTuple):
@@ -307,6 +307,13 @@ CASES = (
         mask=draw.same.put(True, 2, 5),
         logp=draw.same.put(torch.nan, 2, 5),
     ),
+    case(
+        "NaN in one advantage",
+        NAN_IN.format("advantage"),
+        tokens(6, 45),
+        mask=draw.same.put(True, 2, 5),
+        advantage=draw.same.put(torch.nan, 2),
+    ),
     case("1 token a sample", "One token a sample: the policy gradient of a bandit.", calm(70, 1)),
     case("17 tokens a sample", "17 tokens in a block of 32: the other 15 lanes add nothing.", calm(9, 17)),
     case("1000 tokens a sample", "1000 tokens leave 24 lanes of a block of 1024 empty.", calm(3, 1000)),
@@ -487,6 +494,7 @@ policy_loss_backward = Exercise(
             tokens(7, 50),
             dloss=draw.tensor(1e-8),
         ),
+        case("NaN in dloss", NAN_IN.format("dloss"), calm(6, 45), dloss=draw.tensor(torch.nan)),
         case("a dloss of 0", "dloss is 0, and so is every gradient.", tokens(7, 50), dloss=draw.tensor(0.0)),
     ),
     tolerance=Tolerance(1, 8, _REASON, backward_floor),

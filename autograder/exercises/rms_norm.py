@@ -9,7 +9,7 @@ from ..runner import Args
 from .cases.borrowed import fused_rms_norm
 from .cases.elementwise import gradient, normal
 from .cases.rounding import EPS, floors, leaning_walk, walk
-from .cases.rows import SPILLED, backward, row_bytes, row_mean, rowwise, weights
+from .cases.rows import LONG_EPS, SPILLED, backward, nan_in, row_bytes, row_mean, rowwise, weights
 from .cases.signature import MakeArguments
 
 
@@ -100,6 +100,7 @@ rms_norm_forward = Exercise(
     outputs=(Output("y"), Output("rstd", torch.float32)),
     cases=(
         *rowwise(arguments=forward_arguments),
+        *nan_in("weight", of=("x", "weight"), arguments=forward_arguments),
         large(forward_arguments),
     ),
     tolerance=Tolerance(1, 8, REASON, forward_floor, forward_floor),
@@ -111,7 +112,7 @@ rms_norm_forward = Exercise(
     least_bytes=lambda x, weight, eps=1e-6: row_bytes(x, weight, statistics=1),
     traffic=1.05,
     spills=SPILLED,
-    about=("variance far below eps", "float16 values of 300"),
+    about=("variance far below eps", "eps = 0.1", LONG_EPS, "float16 values of 300"),
 )
 
 rms_norm_backward = Exercise(
@@ -122,6 +123,7 @@ rms_norm_backward = Exercise(
     cases=(
         *rowwise(arguments=backward_arguments),
         *backward(arguments=backward_arguments),
+        *nan_in("dy", "weight", of=("dy", "x", "weight"), arguments=backward_arguments),
         large(backward_arguments),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, backward_floor),

@@ -12,7 +12,7 @@ from torch import Tensor
 from ...kernels.wild import rotary as wild
 from ..judge import Arguments, Case, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, case, draw
 from .cases.rounding import EPS, floors
-from .cases.wording import AGAIN, BEYOND, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import AGAIN, BEYOND, KEEP_NOTHING, NAN_IN, STEP_BY_STEP
 
 LARGEST = 2**20  # of the positions
 
@@ -302,6 +302,12 @@ def cases(turned: str, values: Callable[..., Values]) -> tuple[Case, ...]:
             draw.same.put(torch.nan, 1, 0, 2, 3),
         ),
         ask(
+            "NaN in inv_freq",
+            NAN_IN.format("inv_freq"),
+            (2, 2, 5, 16),
+            frequencies=lambda half: usual()(half).put(torch.nan, 3),
+        ),
+        ask(
             "every second of halves",
             "The stride of the last dimension is 2: the second half does not begin D / 2 numbers further.",
             (2, 2, 9, 14),
@@ -353,8 +359,9 @@ REASON = (
     "cancel: a few ulp of float32."
 )
 POINT = (
-    *("interleaved", "positions past 256, bfloat16", "positions from 65,536 on", "positions up to 2^20"),
-    *("negative positions", "positions past 65,504, float16"),
+    *("interleaved", "3 pairs, interleaved", "positions past 256, bfloat16", "positions from 65,536 on"),
+    *("positions up to 2^20", "negative positions", "negative positions, interleaved"),
+    *("positions past 65,504, float16",),
 )
 
 

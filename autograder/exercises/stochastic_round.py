@@ -5,7 +5,7 @@ from torch import Generator, Tensor
 
 from ...kernels.wild import stochastic_round as wild
 from ..judge import Arguments, CommonMistake, Exercise, Output, Tolerance, Values, WildBug, case, draw
-from .cases.wording import AGAIN, KEEP_NOTHING
+from .cases.wording import A_REST, AGAIN, KEEP_NOTHING, ONE_BLOCK
 
 HALF = 2**16  # values of 16 bits
 NANS = (0x7FC00000, 0x7FFFFFFF, 0x7F800001, 0x7FFF0001, -1, -0x3FFFFF, -0x7FFFFF)  # as int32: NaN of all kinds
@@ -112,11 +112,13 @@ stochastic_round = Exercise(
     cases=(
         case(
             "ordinary values",
-            "Begin here: 1000 positive numbers. Write the 32 bits of one down, and add the bits to the lower 16.",
-            x=draw.normal(1000).map(torch.abs),
+            "Begin here: 4096 positive numbers. Write the 32 bits of one down, and add the bits to the lower 16.",
+            x=draw.normal(4096).map(torch.abs),
             bits=draw.by(off_the_edge),
         ),
-        case(AGAIN, KEEP_NOTHING, x=draw.normal(1000).map(torch.abs), bits=draw.by(off_the_edge)),
+        case(AGAIN, KEEP_NOTHING, x=draw.normal(4096).map(torch.abs), bits=draw.by(off_the_edge)),
+        case("one block", ONE_BLOCK, x=draw.normal(1024), bits=draw.by(off_the_edge)),
+        case("three blocks and a rest", A_REST, x=draw.normal(3109), bits=draw.by(off_the_edge)),
         case(
             "small and large",
             "Numbers of 1e-30. Are the bits added to the word or to the number?",
@@ -190,12 +192,6 @@ stochastic_round = Exercise(
             bits=draw.tensor(FEW_BITS, torch.int32),
         ),
         case("no elements", "An empty tensor: return an empty bfloat16 tensor.", x=draw.normal(0, 3), bits=bits(0, 3)),
-        case(
-            "one past a block",
-            "1025 elements: one more than a block of 1024.",
-            x=draw.normal(1025),
-            bits=draw.by(off_the_edge),
-        ),
         case(
             "three dimensions",
             "16,385 elements, several blocks.",

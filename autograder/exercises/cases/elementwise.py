@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from ...judge import HALVES, Case, Values, draw
 from ...runner import Args, dtype_name
 from .signature import MakeArguments, as_they_are
-from .wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
+from .wording import A_REST, AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, NAN_IN, ONE_BLOCK, STEP_BY_STEP
 
 ELEMENTWISE = "elementwise"
 WORKING_RANGE = 65504.0  # of float32 code in half precision: all of float16
@@ -55,16 +55,9 @@ def gradient(generator: Generator, shape: Iterable[int], dtype: torch.dtype = to
     return draw.gradient(*shape).to(dtype).drawn(generator)
 
 
-SMALL = (0.01, -0.01, 1e-3, -1e-3, 1e-4, -1e-4) * 6  # of gradients some are 0
-
-
-def with_small(x: Tensor) -> Tensor:
-    """x with some numbers near 0 behind its first: whether a formula holds there is no matter of the seed. The first is
-    drawn, since an answer may look at it to tell one call from another.
-    """
-    if x.numel() > 10 * len(SMALL):
-        x.view(-1)[1 : 1 + len(SMALL)] = torch.tensor(SMALL).to(x.dtype)
-    return x
+def off_zero(x: Tensor) -> Tensor:
+    """x without numbers below 0.05: those near 0 have cases of their own, and no seed brings them into another."""
+    return x + torch.copysign(torch.tensor(0.05), x.float()).to(x.dtype)
 
 
 def spread(generator: Generator) -> Tensor:
@@ -104,7 +97,7 @@ def shaped(*shape: int, dtype: torch.dtype = torch.float32, layout: Values = dra
 
     def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
         drawn = (
-            with_small(normal(generator, shape, dtype, 3.0)) if p == swept else gradient(generator, shape, dtype)
+            off_zero(normal(generator, shape, dtype, 3.0)) if p == swept else gradient(generator, shape, dtype)
             for p in parameters
         )
         return tuple(layout.of(one) for one in drawn)
@@ -128,16 +121,29 @@ def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
     return tuple(one if p == swept else one * 1e-8 for p, one in zip(parameters, drawn, strict=True))
 
 
+def with_nan(parameter: str) -> BatchMaker:
+    """One element of ``parameter`` is NaN, and nothing else."""
+
+    def batch(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
+        drawn = dict(zip(parameters, shaped(500)(generator, parameters, swept), strict=True))
+        drawn[parameter][300] = torch.nan
+        return tuple(drawn.values())
+
+    return batch
+
+
 CaseMaker = Callable[..., Case]  # of a name, a batch, a hint, and fields of the case
 
 
 def values(case: CaseMaker) -> tuple[Case, ...]:
-    """Which numbers: ordinary ones, zeros, small and large."""
+    """Which numbers: ordinary ones, in whole blocks and with a rest, then zeros, small and large."""
     return (
         case(
-            "ordinary values", shaped(1000), "Begin here: 1000 random float32 values. " + STEP_BY_STEP, subject="plain"
+            "ordinary values", shaped(4096), "Begin here: 4096 random float32 values. " + STEP_BY_STEP, subject="plain"
         ),
-        case(AGAIN, shaped(1000), KEEP_NOTHING, subject="again"),
+        case(AGAIN, shaped(4096), KEEP_NOTHING, subject="again"),
+        case("one block", shaped(1024), ONE_BLOCK, subject="sizes"),
+        case("three blocks and a rest", shaped(3109), A_REST, subject="sizes"),
         case(
             "exact zeros",
             listed(0.0, -0.0, 1.0, 0.0, -1.0, 0.0, 0.0),
@@ -270,6 +276,16 @@ def elementwise(
         *(first_alone(case, parameters[0]) if others else ()),
         *([case(f"tiny {others}", tiny, small, subject="range")] if others else []),
         case("infinity and NaN", NOT_FINITE, infinite, subject="NaN and infinity", convention="infinity"),
+        *(
+            case(
+                f"NaN in {p}",
+                with_nan(p),
+                NAN_IN.format(p),
+                subject="NaN and infinity",
+            )
+            for p in parameters
+            if p != swept
+        ),
         case("distinction: the whole range", whole, far, **extra),
         case("distinction: the tail", ends, last, **extra),
     )

@@ -6,15 +6,16 @@ import torch
 from torch import Generator, Tensor
 
 from ...judge import Arguments, Case, case, draw
-from .elementwise import elementwise, shaped
+from .elementwise import elementwise
 from .wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
 INF, NAN = float("inf"), float("nan")
 FRACTION = 23  # bits of a float32, below its exponent
-GENERAL: tuple[str, ...] = ("ordinary values", AGAIN, "one element", "no dimensions", "no elements", "no rows")
+GENERAL: tuple[str, ...] = ("ordinary values", AGAIN, "one block", "three blocks and a rest", "one element")
+GENERAL += ("no dimensions", "no elements", "no rows")
 GENERAL += ("no columns", "transposed", "rows with gaps", "x transposed")
 GENERAL += ("odd shape, several blocks", "every second column", "every float16 value", "every bfloat16 value")
-GENERAL += ("x of stride 0", "infinity and NaN", BEYOND)
+GENERAL += ("x of stride 0", "infinity and NaN", "NaN in y", BEYOND)
 
 
 def compared() -> tuple[Case, ...]:
@@ -145,20 +146,14 @@ def pairs() -> tuple[Case, ...]:
 def scaled() -> tuple[Case, ...]:
     """a, x, y for a function of a number and two tensors of one shape."""
 
-    def whole(a: float, name: str, hint: str = "") -> Case:
-        """Ordinary values in whole blocks: a mask is not what they are about."""
-        one = times(a)[name]
-        hint = hint or one.hint.replace("1000", "1024")
-        return replace(one, hint=hint, inputs=lambda generator: (a, *shaped(1024)(generator, ("x", "y"), "x")))
-
     def times(a: float) -> dict[str, Case]:
         family = elementwise(("x", "y"), "x", lambda: torch.zeros(1), arguments=lambda generator, *xy: (a, *xy))
         return {case.name: replace(case, swept="") for case in family}
 
-    first, again, *others = GENERAL
+    first, *others = GENERAL
     usual = times(-0.7)
-    zero = replace(whole(0.0, first, "0 · x + y is y."), name="a is 0", subject="range")
-    return (whole(2.5, first), whole(-0.7, again), *(usual[name] for name in others), zero)
+    zero = replace(times(0.0)[first], name="a is 0", hint="0 · x + y is y.", subject="range")
+    return (times(2.5)[first], *(usual[name] for name in others), zero)
 
 
 def rows() -> tuple[Case, ...]:

@@ -17,8 +17,8 @@ TURNS = (-41.0, -13.2, -10.0, -6.0, -5.5, -5.0, -3.0, -2.699, -1.0, -0.7518, 0.7
 TURNING = "turning points"
 # What tells one form from the other: how it treats dtypes, layouts and edges does not.
 TOLD_BY = {
-    *(TURNING, "ordinary values", AGAIN, "exact zeros", "tiny values", "large values"),
-    *("one element", "no dimensions", "odd shape, several blocks"),
+    *(TURNING, "ordinary values", AGAIN, "one block", "three blocks and a rest", "exact zeros", "tiny values"),
+    *("large values", "one element", "no dimensions", "odd shape, several blocks", "tiny dy"),
 }
 
 

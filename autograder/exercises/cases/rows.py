@@ -13,7 +13,7 @@ from ...judge import Case, Values, case, draw
 from ...runner import Args
 from .elementwise import normal
 from .signature import MakeArguments, as_they_are
-from .wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
+from .wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, NAN_IN, STEP_BY_STEP
 
 ROWWISE = "rowwise"
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
@@ -95,6 +95,7 @@ DRIFTING = shaped(2, 20_011).plus(torch.stack((RISING, -RISING)))
 # Not so large that the others become equal once the mean is subtracted: errors of a sum of equal numbers do not walk at
 # random.
 ONE_OUTLIER = shaped(4, 256, 10.0).put((1e4, -1e4, 9999.0, -8888.0), range(4), [0, 17, 255, 100])
+LONG_EPS = "3 rows of 8193, eps = 0.1"
 WIDER = "bfloat16 with float32 weights"  # x is float32 until the weights have taken their dtype from it
 
 ROUNDED = (
@@ -197,10 +198,17 @@ ROWS = (
     ),
     case(
         "3 rows of 8193",
-        "Three rows of 8193 columns, one more than a block of 8192: does each begin at its own address? "
-        "The second hardly varies: is eps added once, to the variance of the whole row?",
-        x=rows((200.0, ORDINARY), (0.0, 1e-5), (5.0, 50.0), n=8193),
+        "Three rows of 8193 columns, one more than a block of 8192: does each begin at its own address?",
+        x=long(8193),
         subject="sizes",
+    ),
+    case(
+        LONG_EPS,
+        "Rows longer than a block, one of which hardly varies, and eps is 0.1: is it added once, to the variance of "
+        "the whole row, under the root?",
+        x=rows((0.0, 1.0), (0.0, 1e-5), (0.0, 2.0), n=8193),
+        eps=0.1,
+        subject="range",
     ),
     case("float16", CONVERT, x=shaped(6, 384, HALF).to(torch.float16), subject="half precision"),
     case("bfloat16", CONVERT, x=shaped(6, 384, HALF).to(torch.bfloat16), subject="half precision"),
@@ -287,6 +295,21 @@ def backward(*, arguments: MakeArguments) -> tuple[Case, ...]:
         return replace(one, inputs=inputs, family=ROWWISE)
 
     return tuple(complete(one, upstream) for one, upstream in GRADIENTS)
+
+
+def nan_in(*parameters: str, of: tuple[str, ...], arguments: MakeArguments) -> tuple[Case, ...]:
+    """The cases of a NaN in each of ``parameters``, of the tensors ``of`` that the exercise takes first, in order."""
+
+    def ask(parameter: str) -> Case:
+        def inputs(generator: Generator) -> Args:
+            args = arguments(generator, shaped(5, 45).drawn(generator))
+            args[of.index(parameter)].view(-1)[17] = torch.nan
+            return args
+
+        hint = NAN_IN.format(parameter)
+        return Case(f"NaN in {parameter}", inputs, hint, family=ROWWISE, subject="NaN and infinity")
+
+    return tuple(map(ask, parameters))
 
 
 OWN = "each tensor has strides of its own."

@@ -17,14 +17,14 @@ from ..comparing.form import FormFault, as_asked, as_given, between_elements, re
 from ..comparing.trial import Trial, describe
 from ..explaining.fingerprint import Evidence, wild_outputs
 from ..explaining.up_to import but_for_its_graph, up_to
-from ..records.aim import Flaw
+from ..records.aim import Aim, Flaw
 from ..records.record import WildBug
 from ..records.ulp import HALVES
 from ..results.case_result import CaseResult, CaseStatus, Failure
 from ..results.distance import used
 from ..results.sentences import ROUNDING, VALUES
 from .determinism import unsteady
-from .rows_alone import changed_by_neighbours
+from .rows_alone import NEIGHBOURS, changed_by_neighbours
 
 # Troubles of the whole answer: its values are unknown, and no other case can do better.
 UNJUDGED = ("stub", "refused", "unloadable")
@@ -137,6 +137,8 @@ class _CalledTrial:
         exercise, case, args = self.trial.exercise, self.trial.case, self.trial.args
         more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble) else self._hint)
         aim = exercise.aim(case, args)
+        if case.each_row_alone and status != "pass" and more.get("code") != NEIGHBOURS:
+            aim = Aim.PLAIN  # values that are wrong are no matter of the rows beside them
         more |= {"convention": case.convention, "aim": aim}
         if status in ("fail", "error"):
             more["shipped"] = _as_shipped(self.trial, more.get("near", 1.0), more.get("margin", 0.0))

@@ -121,7 +121,7 @@ class Case:
         check takes PyTorch's choice (`Exercise.peer`) for right as well.
     aim: what it is about, where its arguments do not say so (`Exercise.aim`).
     each_row_alone: whether the answer is called on other batches of the rows, too, in which each row has to have the
-        same bits; rows are dimension 0 of the first argument and of each output.
+        same bits; rows are dimension 0 of the first argument and of each output. Wrong values in it count as plain.
     family, subject: the family that it comes from, and what its hint is about: the cases of a family that are about
         one subject share a hint, or ask the same in other numbers. A case of one exercise alone has neither.
     """

@@ -103,6 +103,6 @@ MUTANTS = {
             "bits = bits.contiguous()",
             "transposed",
         ),
-        ("does one block less", "triton.cdiv(x.numel(), 1024)", "x.numel() // 1024", "one past a block"),
+        ("does one block less", "triton.cdiv(x.numel(), 1024)", "x.numel() // 1024", "three blocks and a rest"),
     ),
 }
