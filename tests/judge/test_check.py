@@ -48,11 +48,11 @@ def test_none_is_not_implemented_yet():
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda x: right(x)[:-1], "y should have shape (1000,), but has (999,)."),
-        (lambda x: right(x).tolist(), "silu_forward should return one tensor (y), but returned 1000."),
+        (lambda x: right(x)[:-1], "y should have shape (4096,), but has (4095,)."),
+        (lambda x: right(x).tolist(), "silu_forward should return one tensor (y), but returned 4096."),
         (lambda x: right(x).numpy(), "y should be a tensor, but is ndarray."),
         (lambda x: (right(x), right(x)), "silu_forward should return one tensor (y), but returned 2."),
-        (lambda x: 0.5, "y should have shape (1000,), but has (). Return a tensor, not a Python number."),
+        (lambda x: 0.5, "y should have shape (4096,), but has (). Return a tensor, not a Python number."),
         (lambda x: 1 / 0, "ZeroDivisionError: division by zero"),
         (lambda x: sys.exit(0), "SystemExit: 0"),
         (lambda x, y: x, "missing 1 required positional argument"),
@@ -74,7 +74,7 @@ def test_right_numbers_in_a_wrong_dtype_are_worth_something():
 
 def test_right_numbers_in_a_wrong_shape_are_worth_something():
     report, first = verdict(lambda x: right(x)[None])
-    assert first.message.startswith("y should have shape (1000,), but has (1, 1000).")
+    assert first.message.startswith("y should have shape (4096,), but has (1, 4096).")
     assert report.score == 0.75
 
 
@@ -95,7 +95,7 @@ def test_nan_and_infinity_are_never_right_by_accident(value):
     report, first = verdict(lambda x: torch.full_like(x, value))
     assert not report.passed
     assert first.status == "fail"
-    assert first.failure.wrong == 1000
+    assert first.failure.wrong == 4096
     assert first.failure.ulp == math.inf
 
 
@@ -112,7 +112,7 @@ def test_a_case_says_how_much_of_its_tolerance_the_worst_element_takes():
 def test_one_nan_among_many_is_found_and_located():
     def one_nan(x):
         y = right(x)
-        if y.dim() == 1 and y.numel() == 1000:
+        if y.dim() == 1 and y.numel() == 4096:
             y[617] = math.nan
         return y
 
@@ -152,7 +152,7 @@ def test_different_bits_for_the_same_input_are_not_right():
 
 def test_memory_from_empty_is_not_an_answer():
     report, first = verdict(torch.empty_like)
-    assert first.failure.wrong == 1000
+    assert first.failure.wrong == 4096
     assert not report.passed
 
 

@@ -106,7 +106,7 @@ def test_strides_that_are_not_used_are_told():
 
 
 def test_a_kept_result_is_told_with_the_case_that_it_is_of():
-    kept = torch.randn(1000)
+    kept = torch.randn(4096)
     told = message("silu_forward", lambda x, y: kept, "the same shape again", earlier={"ordinary values": (kept,)})
     assert "y is, bit for bit, the result of the case “ordinary values”" in told
     assert "bit for bit" not in message("silu_forward", lambda x, y: kept, "the same shape again")
