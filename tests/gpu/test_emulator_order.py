@@ -77,3 +77,52 @@ def test_a_total_of_several_programs_is_not_one_programs_own():
     with Emulator() as emulator:
         reads_the_total[(4,)](torch.zeros(1), torch.zeros(1))
     assert [finding.kind for finding in emulator.findings] == ["race-read"]
+
+
+@triton.jit
+def adding_blocks(x, total, lock, copy, HOW: tl.constexpr, BLOCK: tl.constexpr):
+    """Adds a row to a total under a lock."""
+    p, i = tl.program_id(0), tl.arange(0, BLOCK)
+    here = tl.load(x + p * BLOCK + i)
+    while tl.atomic_cas(lock, 0, 1) == 1:
+        pass
+    before = tl.load(total + i)
+    if HOW != "loads":
+        tl.store(total + i, before + here)
+    if HOW == "barrier":
+        tl.debug_barrier()
+    if HOW == "sum":
+        tl.store(copy + p, tl.sum(here))
+    if HOW == "barrier after":
+        tl.atomic_xchg(lock, 0)
+        tl.debug_barrier()
+    else:
+        tl.atomic_xchg(lock, 0)
+    if HOW == "loads" and p == 3:
+        tl.store(total + i, here)
+    if HOW == "loads":
+        tl.store(copy + p * BLOCK + i, before)
+
+
+@pytest.mark.parametrize(
+    "how, block, warps, kinds",
+    [
+        ("barrier", 128, 4, []),
+        ("sum", 128, 4, []),  # threads that exchange values wait for each other
+        ("none", 128, 1, []),
+        ("none", 32, 4, []),  # one warp has all of the block, and the others nothing
+        ("none", 64, 2, ["race-read", "store-conflict"]),
+        ("barrier after", 64, 4, ["race-read", "store-conflict"]),
+        ("loads", 64, 4, ["race-write"]),
+    ],
+)
+def test_one_thread_gives_back_a_lock_and_others_may_not_be_there_yet(how, block, warps, kinds):
+    x, total, copy = torch.randn(4, block), torch.zeros(block), torch.zeros(4, block)
+    with Emulator() as emulator:
+        adding_blocks[(4,)](x, total, torch.zeros(1, dtype=torch.int32), copy, how, block, num_warps=warps)
+    assert [finding.kind for finding in emulator.findings] == kinds
+    for finding in emulator.findings[: 2 if how != "loads" else 0]:
+        assert "put `tl.debug_barrier()` before the release" in finding.message
+        assert finding.offset == 32  # the first that another warp has
+    if how != "loads":
+        torch.testing.assert_close(total, x.sum(0))

@@ -92,6 +92,8 @@ def shifted_kernel(x_ptr, y_ptr, SHIFT: tl.constexpr, BETWEEN: tl.constexpr, ROU
             values += tl.sum(values)
         elif BETWEEN == "atomic":
             tl.atomic_add(y_ptr, 1.0)
+        elif BETWEEN == "atomic whose result is used":
+            values += 0.0 * tl.atomic_add(y_ptr, 1.0)
         tl.store(x_ptr + own + k * BLOCK + i, values)
 
 
@@ -103,10 +105,13 @@ def shifted(shift, between):
 
 @pytest.mark.parametrize(
     "shift, between, found",
-    [(1, "", True), (0, "", False), (1, "barrier", False), (1, "sum", False), (1, "atomic", False)],
+    [
+        *((1, "", True), (0, "", False), (1, "barrier", False), (1, "sum", False)),
+        *((1, "atomic", True), (1, "atomic whose result is used", False)),
+    ],
 )
 def test_a_store_to_what_other_lanes_loaded_is_hinted_at(shift, between, found):
-    """A sum of what was loaded is there when all have loaded it, and the threads wait at an atomic on one element."""
+    """A sum of what was loaded is there when all have loaded it, and so is what an atomic on one element returns."""
     with Emulator() as emulator:
         shifted(shift, between)
     assert emulator.findings == ()
@@ -116,7 +121,10 @@ def test_a_store_to_what_other_lanes_loaded_is_hinted_at(shift, between, found):
     if found:
         assert "tl.store(x_ptr" in emulator.hints[0].message
     fallbacks = assert_same(lambda: shifted(shift, between))
-    assert [reason for _, reason in fallbacks] == ["a program that stores what it loaded, by other lanes"] * found
+    whys = ["a program that stores what it loaded, by other lanes"] * found
+    if "used" in between:
+        whys = ["an atomic whose result is used: an order of the programs"]
+    assert [reason for _, reason in fallbacks] == whys
 
 
 @triton.jit

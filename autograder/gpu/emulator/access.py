@@ -17,6 +17,8 @@ from .poison import memory
 from .shadow import Clash, Shadow
 from .touched import KEPT, Touched
 
+_WARP = 32  # lanes that one warp may have: of a block of more, others have some
+_OPEN = 64  # loads by other warps that are held against a release: the last ones
 PATIENCE = 1 << 14  # times that a program asks for one value, and does nothing else, before the launch ends
 
 # Takes a kind, a tensor's name, what makes it, and the place if it is not the line that is running.
@@ -76,6 +78,10 @@ class Access(Footprint):
         self._stores: dict[int, list[Touched]] = {}  # since a barrier, by address
         self._loads: dict[int, list[Touched]] = {}
         self._updates: dict[int, list[Touched]] = {}  # by atomics
+        self._open: dict[bool, list[tuple[Region, np.ndarray]]] = {
+            False: [],
+            True: [],
+        }  # of other warps, since a barrier
         self._asked: tuple[int, bytes] | None = None  # by the last atomic or volatile load: address, and what came
         self._asks = 0  # how often that has been so, with nothing between
 
@@ -123,6 +129,7 @@ class Access(Footprint):
             numbers = _numbers(addresses, mask)
             for region, offsets, lanes in parts:
                 self._loaded(region, offsets, numbers[lanes])
+                self._left_open(region, offsets, numbers[lanes], loaded=True)
         if len(parts) == 1:
             return self._gather_region(parts[0][0], parts[0][1], dtype, ordered)
         result = np.empty(addresses.size, dtype)
@@ -159,6 +166,24 @@ class Access(Footprint):
         elif _met(self._updates, region, store):
             self._unordered("own-load", region, updated=True)
         self._stores.setdefault(region.address, []).append(store)
+
+    def _left_open(self, region: Region, offsets: np.ndarray, lanes: np.ndarray, loaded: bool) -> None:
+        """Notes what other warps than the one that may release something load or store."""
+        if self.warps > 1 and (others := lanes >= _WARP).any():
+            self._open[loaded].append((region, offsets[others]))
+            if loaded:
+                del self._open[loaded][:-_OPEN]
+
+    def _release(self, address: int, acquires: bool, releases: bool) -> None:
+        """Has one thread of the program acquire or release the word at an address."""
+        self._order.synchronise(address, acquires, releases)
+        if releases and any(self._open.values()):
+            epoch = self._order.hurry()
+            for loaded, accesses in self._open.items():
+                for region, offsets in accesses:
+                    shadow = self._shadow(region)
+                    at = shadow.positions(region.real, offsets, region.itemsize)
+                    shadow.postpone(at, self.program, epoch, loaded)
 
     def _updated(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
         """Notes what lanes update with an atomic, and whether other lanes of the program have stored or loaded it."""
@@ -209,10 +234,12 @@ class Access(Footprint):
         """Has the program's threads wait for each other: what one has stored the others can load."""
         for touched in (self._stores, self._loads, self._updates):
             touched.clear()
+        self._open = {False: [], True: []}
 
     def exchanged(self) -> None:
         """Notes that the program's threads have exchanged what they had loaded."""
         self._loads.clear()
+        self._open = {False: [], True: []}  # threads that exchange something have waited for each other
 
     def store(self, addresses: np.ndarray, values: np.ndarray, mask: np.ndarray | None) -> None:
         """Stores a block. Raises EmulatorError where a lane is outside its tensor."""
@@ -227,6 +254,7 @@ class Access(Footprint):
         for region, offsets, lanes in self._resolve("store", active, values.itemsize, given):
             self._scatter(region, offsets, values if lanes is ... else values[lanes])
             self._stored(region, offsets, numbers[lanes])
+            self._left_open(region, offsets, numbers[lanes], loaded=False)
 
     def _scatter(self, region: Region, offsets: np.ndarray, values: np.ndarray) -> None:
         words = region.words(values.dtype)
@@ -266,11 +294,12 @@ class Access(Footprint):
         semantics: tuple[bool, bool],
         perform: Callable[[np.ndarray, np.ndarray], np.ndarray],
         between: bool,
+        used: bool,
     ) -> np.ndarray:
         """Does an atomic on a block: ``perform(real addresses, mask)`` does it and returns the old values.
 
         semantics: whether it acquires, as taking a lock does, and whether it releases. between: it is atomic between
-        programs, too, which one of scope "cta" is not.
+        programs, too, which one of scope "cta" is not. used: whether the old values are.
         """
         shape, given = addresses.shape, mask
         active, mask = _active(addresses, mask)
@@ -294,8 +323,8 @@ class Access(Footprint):
             self._remember("atomic", region, offsets, old, new, between)
             self._polled(addresses if not _differ(old, new).any() else addresses[:0], old)
         if any(semantics) and active.size == 1 and between:
-            self._order.synchronise(int(real[lanes_on[0]]), *semantics)
-        if addresses.size == 1:  # its result goes to all threads of the program
+            self._release(int(real[lanes_on[0]]), *semantics)
+        if addresses.size == 1 and used:  # its result goes to all threads of the program
             self.barrier()
         return result
 

@@ -62,7 +62,9 @@ class Atomics(Integers):
         self.access.ordered |= not self.unused
         self._masked(mask)
         self.emulator.loose("atomic")
-        old = self.access.atomic(ptr.data, mask_of(mask), val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
+        old = self.access.atomic(
+            ptr.data, mask_of(mask), val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA, not self.unused
+        )
         return TensorHandle(old, val.dtype.scalar)
 
     def create_atomic_cas(
@@ -73,7 +75,9 @@ class Atomics(Integers):
 
         self.access.ordered = True
         self.emulator.loose("atomic")
-        old = self.access.atomic(ptr.data, None, val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA)
+        old = self.access.atomic(
+            ptr.data, None, val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA, not self.unused
+        )
         return TensorHandle(old, cmp.dtype.scalar)
 
     def create_atomic_store(self, ptr: TensorHandle, val: TensorHandle, mask: Mask, sem: Any, scope: Any) -> None:

@@ -215,7 +215,12 @@ def conflict(
     before, now = values
     element = f"element offset {offset:,} of {region.label}"
     end = f"Line {place.line}, `{place.source}`." if place.line else ""
-    if clash.late:
+    if clash.hurried:
+        end += (
+            f" The lock or counter that orders the two was released by one thread of {who}, and its other warps need not "
+            "have come so far: put `tl.debug_barrier()` before the release."
+        )
+    elif clash.late:
         end += f" {who[0].upper()}{who[1:]} had released the lock that orders the two before that: release it last."
     kind: FindingKind
     if clash.kind == "store" and verb == "atomic" and not clash.atomic:

@@ -1,7 +1,8 @@
 """What comes before what among the programs of one launch: releases and acquires on words of memory.
 
 A program that releases a word, as one that gives back a lock does, publishes what it has done so far. One that acquires
-the word later comes after that, and after nothing that the first does once it has released.
+the word later comes after that, and after nothing that the first does once it has released. One thread releases: what
+the others have done since the last barrier is not published with it.
 """
 
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ LATE = 1 << 30  # an epoch that nothing comes after
 
 @dataclass
 class Word:
-    """An element that programs do atomics on. released: by program, how often it had released, this time included,
+    """An element that programs do atomics on. released: by program, its epoch, this time included,
     when it last released here. after: the words that its releasers had acquired before.
     """
 
@@ -20,10 +21,13 @@ class Word:
 
 
 class Order:
-    """The programs begin one after the other. ``epoch``: how often the present one has released."""
+    """The programs begin one after the other. ``epoch``: how often the present one has released. hurried: programs and
+    their epochs of what other threads had done when one released.
+    """
 
     def __init__(self) -> None:
         self._words: dict[int, Word] = {}
+        self.hurried: set[tuple[int, int]] = set()
         self.begin(0)
 
     def begin(self, program: int) -> None:
@@ -45,6 +49,15 @@ class Order:
             self.epoch += 1
             word.released[self.program] = self.epoch
             word.after += [old for old in self._acquired if old is not word and all(old is not a for a in word.after)]
+
+    def hurry(self) -> int:
+        """The epoch of what other threads have done at the release just noted, which is not published with it. What
+        comes now has another.
+        """
+        hurried = self.epoch
+        self.hurried.add((self.program, hurried))
+        self.epoch += 1
+        return hurried
 
     def ordered(self, program: int, epoch: int, first: int) -> bool:
         """Whether what ``program`` did in its ``epoch`` comes before what the present program does now. The number

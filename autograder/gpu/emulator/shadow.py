@@ -26,7 +26,8 @@ _LARGE = 1 << 29  # units; a view with gaps of gigabytes has more
 @dataclass(frozen=True)
 class Clash:
     """An access that is not ordered with another program's: the first such lane, and the other program's number.
-    late: the other program had given back a lock before, which the present one took.
+    late: the other program had given back a lock before, which the present one took. hurried: one of its threads had,
+    while others were not yet there.
     """
 
     kind: str  # "read" | "store" | "read-then-store" | "equal", which is a store of the value that was there
@@ -34,6 +35,7 @@ class Clash:
     other: int
     atomic: bool
     late: bool
+    hurried: bool
 
 
 class Pages:
@@ -188,6 +190,12 @@ class Shadow:
         self._written_in[at] = order.epoch
         return clash or equal
 
+    def postpone(self, at: np.ndarray, program: int, epoch: int, loaded: bool) -> None:
+        """Gives what a program has stored, or loaded, at these units another epoch."""
+        stamps, epochs = (self.reader, self._read_in) if loaded else (self.writer, self._written_in)
+        programs = stamps.take(at) if loaded else stamps.take(at) >> 2
+        epochs[at[programs == program]] = epoch
+
     def met(self, at: np.ndarray, beside: ConcurrentLaunch, stores: bool, atomic: bool) -> np.ndarray:
         """Where a launch that may run at the same time stored these units, or read what is stored now."""
         first, end = beside.numbers.start, beside.numbers.stop
@@ -234,4 +242,5 @@ def _clash(
         return None
     lane = int(where.argmax())
     other = int(programs[lane])
-    return Clash(kind, lane, other, bool(stamps[lane] & 2), order.released(other))
+    late = order.released(other)
+    return Clash(kind, lane, other, bool(stamps[lane] & 2), late, late and (other, int(epochs[lane])) in order.hurried)

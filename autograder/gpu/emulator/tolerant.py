@@ -48,9 +48,10 @@ class Tolerant(Access):
         semantics: tuple[bool, bool],
         perform: Callable[[np.ndarray, np.ndarray], np.ndarray],
         between: bool,
+        used: bool,
     ) -> np.ndarray:
         """Does an atomic on a block. Raises EmulatorError for what does not pass."""
-        rest: tuple[Any, ...] = itemsize, semantics, perform, between
+        rest: tuple[Any, ...] = itemsize, semantics, perform, between, used
         try:
             return super().atomic(addresses, mask, *rest)
         except EmulatorError as error:

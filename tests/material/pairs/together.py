@@ -26,6 +26,28 @@ def the_last_program_adds_up(wrong):
 
 
 @triton.jit
+def parts_kernel(x, parts, count, y, BARRIER: tl.constexpr, P: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(parts + tl.program_id(0) * BLOCK + i, 2 * tl.load(x + tl.program_id(0) * BLOCK + i))
+    if BARRIER:
+        tl.debug_barrier()
+    if tl.atomic_add(count, 1) == P - 1:
+        total = tl.zeros((BLOCK,), tl.float32)
+        for p in range(P):
+            total += tl.load(parts + p * BLOCK + i)
+        tl.store(y + i, total)
+
+
+@pair("race-read")
+def blocks_that_are_counted(wrong):
+    """The last program adds up blocks. Wrong: one thread counts while other warps may still be storing."""
+    x, parts, y = (torch.randn(4, 64, device="cuda") for _ in range(3))
+    count = torch.zeros(1, dtype=torch.int32, device="cuda")
+    parts_kernel[(4,)](x, parts, count, y, BARRIER=not wrong, P=4, BLOCK=64)
+    return y[0], 2 * x.sum(0)
+
+
+@triton.jit
 def total_kernel(x, y, SCOPE: tl.constexpr, BLOCK: tl.constexpr):
     values = tl.load(x + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))
     tl.atomic_add(y, tl.sum(values), scope=SCOPE)

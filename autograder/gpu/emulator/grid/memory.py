@@ -1,6 +1,5 @@
 """Loads, stores and atomics of the programs of a pass, checked so that "nothing to report" is certain."""
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -247,8 +246,6 @@ class Memory:
         storage.update(kind, places, lanes.pick(values).ravel(), owners.ravel(), operation, self._pattern(region))
         self._stored = True
         storage.relieve(self._ranks)
-        if math.prod(shape[1:]) == 1:
-            self.barrier()
         for way in ("loaded", "stored"):
             self._count(region, way, lanes.counts())
 
