@@ -203,3 +203,23 @@ def test_what_was_written_before_the_trials_stays_written():
         triton.autotune(configs=configs, key=[])(triton.jit(end_kernel))[(1,)](x, y)
         assert y.equal(x)
     assert [event["finding"] for event in events if "finding" in event] == []
+
+
+def test_hooks_find_what_trials_have_stored_and_what_hooks_write_stays_written():
+    """As on a GPU; what comes after the trials has to write the rest anew."""
+    seen, events, x = [], [], torch.arange(50.0)
+
+    def before(arguments):
+        seen.append(arguments["y"][:40].sum().item())
+
+    def after(arguments, exception=None):
+        seen.append(arguments["y"][10:40].sum().item())
+        arguments["y"][40:] = 1
+
+    ends = {end: triton.Config({"BLOCK": 64, "END": end}, pre_hook=before if end == 40 else None) for end in (50, 40)}
+    with watched(events.append, shim=False):
+        y = torch.empty(50)
+        triton.autotune(configs=[*ends.values()], key=[], post_hook=after)(triton.jit(end_kernel))[(1,)](x, y)
+        y[40:].sum()
+    assert seen == [x[10:40].sum(), x[:40].sum(), x[10:40].sum()]
+    assert [event["finding"] for event in events if "finding" in event] == []

@@ -217,8 +217,8 @@ def conflict(
     end = f"Line {place.line}, `{place.source}`." if place.line else ""
     if clash.hurried:
         end += (
-            f" The lock or counter that orders the two was released by one thread of {who}, and its other warps need not "
-            "have come so far: put `tl.debug_barrier()` before the release."
+            f" The lock or counter that orders the two was released by one thread of {who}, and its other warps need "
+            "not have come so far: put `tl.debug_barrier()` before the release."
         )
     elif clash.late:
         end += f" {who[0].upper()}{who[1:]} had released the lock that orders the two before that: release it last."

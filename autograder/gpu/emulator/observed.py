@@ -164,6 +164,10 @@ class Observed(Emulator):
             shadow, regions = self._shadows[address], footprint.space.of_storage(address)
             pattern = self.pattern(regions[0])
             assert pattern is not None
+            fresh = self._fresh.storages.get(address)
+            by_host = fresh.of_words(shadow.unit) if fresh is not None else None
+            if by_host is not None:  # what a hook has written since stays
+                flags &= ~by_host
             shadow.stored -= sum(region.stored for region in regions)
             footprint.kept[address].raw[: flags.size * shadow.unit].view(pattern.dtype)[flags] = pattern[0]
             shadow.writer[np.flatnonzero(flags)] = 0

@@ -1,4 +1,4 @@
-"""Results that leave PyTorch, as NumPy arrays and lists: what a kernel never wrote is noticed when it is read.
+"""Results that leave PyTorch, as NumPy arrays, lists and text: what a kernel never wrote is noticed when it is read.
 
 What makes an array of several, or reaches for NumPy's asarray and array under names of its own, is not looked at.
 """
@@ -70,7 +70,7 @@ def _read(value: Any) -> Any:
 @contextlib.contextmanager
 def watched_exports(sanitizer: Sanitizer, emulator: Observed) -> Iterator[None]:
     """Has ``sanitizer`` notice what the block reads of ``tensor.numpy()``, of ``tensor.tolist()``, and of what NumPy's
-    asarray and array make of a tensor.
+    asarray and array make of a tensor; of what a trial's hook computed, also what it prints.
     """
 
     def numpy(tensor: torch.Tensor, *args: Any, **named: Any) -> np.ndarray[Any, Any]:
@@ -85,7 +85,20 @@ def watched_exports(sanitizer: Sanitizer, emulator: Observed) -> Iterator[None]:
     def tolist(tensor: torch.Tensor) -> Any:
         if _missing(tensor):
             say_unwritten(sanitizer, emulator, "reads", "tolist", tensor)
+        told(tensor, "tolist")
         return TensorBase.tolist(tensor)
+
+    def shown(tensor: torch.Tensor, *args: Any, **named: Any) -> str:
+        told(tensor, "print")
+        text: str = show(tensor, *args, **named)
+        return text
+
+    def told(tensor: torch.Tensor, how: str) -> None:
+        if not emulator.configuration and watched_address(tensor):
+            if finding := sanitizer.trial_results.read([tensor], how):
+                sanitizer.say(finding)
+
+    show = torch.Tensor.__repr__
 
     def _missing(tensor: torch.Tensor) -> bool:
         address = watched_address(tensor)
@@ -111,6 +124,7 @@ def watched_exports(sanitizer: Sanitizer, emulator: Observed) -> Iterator[None]:
         for owner, name, function in (
             (torch.Tensor, "numpy", numpy),
             (torch.Tensor, "tolist", tolist),
+            (torch.Tensor, "__repr__", shown),
             (np, "asarray", keeping(np.asarray)),
             (np, "array", keeping(np.array)),
         ):

@@ -18,6 +18,7 @@ from .library_buffers import as_tensor, is_buffer
 from .masked_loads import MaskedLoads
 from .own_kernels import own_kernels
 from .rules import RULES
+from .trial_results import TrialResults
 
 Judges = Callable[[types.FunctionType, list[Any]], bool]
 _Key = tuple[str | int, ...]  # what makes two findings the same one: kind, kernel, file, line and tensor
@@ -128,6 +129,10 @@ class Sanitizer(Observer):
         self._judged: dict[str, bool] = {}  # whether a kernel of this name is
         self._forms = forms
         self._refused: dict[Hashable, Finding | None] = {}  # what the compiler says of each form
+        self._trials: list[
+            tuple[types.FunctionType, Callable[[], None]]
+        ] = []  # kernels, and what ends a trial of theirs
+        self.trial_results = TrialResults()
         self.computed = False  # whether PyTorch has computed since the last launch
         self._earlier: deque[_Earlier] = deque(maxlen=_MOST_EARLIER)
         self._masked_loads = MaskedLoads(self.say, self._untried)
@@ -147,6 +152,7 @@ class Sanitizer(Observer):
         """
         self._seen.clear()
         self._function = fn = call.executor.fn
+        self._end_trials(fn.interpreted.fn)
         if call.options.get("launch_cooperative_grid"):
             self.refuse(f"`{fn.__name__}` is a cooperative launch, whose programs wait for each other.")
         args = tuple(self._taken(position, value) for position, value in enumerate(call.args))
@@ -154,6 +160,12 @@ class Sanitizer(Observer):
         if self.assert_reachable:
             self.assert_reachable([*args, *options.values()])
         return LaunchCall(call.executor, args, options)
+
+    def _end_trials(self, kernel: types.FunctionType) -> None:
+        """Has nobody have written what trials of a kernel alone have stored, before it is launched anew."""
+        for _, unwrite in reversed([trial for trial in self._trials if trial[0] is kernel]):
+            unwrite()
+        self._trials = [trial for trial in self._trials if trial[0] is not kernel]
 
     def judges(self, call: LaunchCall) -> bool:
         """Whether the launch's kernel was chosen, with these arguments."""
@@ -175,8 +187,9 @@ class Sanitizer(Observer):
             self._left_state.launched(ended)
         if self.trials:
             self.trials.ended(ended, self.emulator.configuration)
-        if self.emulator.configuration:  # a trial: what it leaves is not the result
-            ended.unwrite()
+        if self.emulator.configuration:  # what a trial leaves is not the result, but hooks still find it
+            self._trials.append((ended.launch.kernel, ended.unwrite))
+            self.trial_results.ended(ended)
         if self._judging and ended.launch.name not in self.origins and _ran(ended.error):
             self._put_to_compiler(ended.launch, raises=not ended.error)
 

@@ -28,7 +28,7 @@ class UninitialisedMemory(TorchDispatchMode):
 
     def __init__(self, sanitizer: Sanitizer, emulator: Observed):
         super().__init__()  # type: ignore[no-untyped-call]
-        self.sanitizer, self.emulator = sanitizer, emulator
+        self.sanitizer, self.emulator, self._trials = sanitizer, emulator, sanitizer.trial_results
 
     @classmethod
     def ignore_compile_internals(cls) -> bool:
@@ -48,13 +48,18 @@ class UninitialisedMemory(TorchDispatchMode):
         if name in ATEN.allocate:
             return self._allocated(func(*args, **kwargs))
         sources = [tensor for tensor in _tensors(args) if _address(tensor) in emulator.poisoned]
-        if sources and name in ATEN.compute:
+        computes = name in ATEN.compute
+        if sources and computes:
             for tensor in sources:
                 say_unwritten(self.sanitizer, emulator, "computes with", name, tensor)
+        if computes and not emulator.configuration and (found := self._trials.read(_tensors(args), name)):
+            self.sanitizer.say(found)
         in_place = schema(func).is_mutable
         copied = moved(func, args, self._missing) if sources and name in COPIES else None
         result = func(*args, **kwargs)
-        self.sanitizer.computed |= in_place or name in ATEN.compute or name in COPIES
+        if computes and emulator.configuration:
+            self._trials.computed(_tensors(args), _tensors([result]))
+        self.sanitizer.computed |= in_place or computes or name in COPIES
         if in_place:
             self._wrote(func, args, kwargs)
         if copied:

@@ -125,3 +125,19 @@ def knobs(wrong):
         triton.knobs.runtime.debug = triton.knobs.compilation.disable_line_info = True
         double_kernel[(2,)](x, y, 48, BLOCK=32, MASKED=not wrong, num_warps=8)
     return y, 2 * x
+
+
+@pair("unwritten")
+def a_hook_that_looks_at_trials(wrong):
+    """It adds up what a trial has stored, and the caller does so itself. Wrong: the caller takes the hook's sum."""
+    sums = []
+
+    def look(arguments, exception=None):
+        sums.append(arguments["y"].sum())
+
+    configs = [triton.Config({"BLOCK": block}) for block in (16, 32)]
+    kernel = triton.autotune(configs, key=["n"], post_hook=look)(double_kernel)
+    for _ in range(2):  # the second launch has its configuration, and no trials
+        x, y = torch.randn(50, device="cuda"), torch.empty(50, device="cuda")
+        kernel[lambda meta: (triton.cdiv(50, meta["BLOCK"]),)](x, y, 50)
+    return (sums[-1] if wrong else y.sum()) + 0.0, 2 * x.sum()
