@@ -84,6 +84,12 @@ def mistake_kernel(x_ptr, y_ptr, n, KIND: tl.constexpr, N: tl.constexpr):
         x = x + tl.max(tl.max(x, 0), tl.sum(x, 0))
     elif KIND == "abs":
         x = abs(x)
+    elif KIND == "store's value":
+        done = tl.store(y_ptr + i, x)
+        x = done + x
+    elif KIND == "store's value printed":
+        done = tl.store(y_ptr + i, x)
+        print(done)
     tl.store(y_ptr + i, x)
 
 
@@ -118,6 +124,8 @@ ADVICE = {
     "half": r"convert first, as in `x\.to\(tl\.float32\)`",
     "half libdevice": r"convert first, as in `x\.to\(tl\.float32\)`",
     "unbound": r"Give it a value before the loop",
+    "store's value": r"`done` is what `tl\.store` returned, and it returns nothing",
+    "store's value printed": r"`done` is what `tl\.store` returned, and it returns nothing",
     "tanh": r"then `libdevice\.tanh\(x\)`",
     "array": r"TypeError: cannot convert \[\[1\. .* \.\.\.$",
 }

@@ -12,6 +12,7 @@ from both_ways import assert_same
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.gpu.emulator.libdevice import call
 from triton.language.extra import libdevice
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait, globaltimer, num_threads, num_warps, smid
 from triton.language.extra.libdevice import tanh as tanh_by_name
 
 
@@ -358,13 +359,25 @@ def registers_kernel(y_ptr, BLOCK: tl.constexpr):
     tl.store(at + 3, (tl.extra.cuda.smid() >= 0).to(tl.int64) * BLOCK)
 
 
+@triton.jit
+def imported_registers_kernel(y_ptr, BLOCK: tl.constexpr):
+    at, before = y_ptr + tl.program_id(0) * 4, globaltimer()
+    gdc_wait()
+    tl.store(at, tl.sum(tl.arange(0, num_threads()) * 0 + 1))
+    tl.store(at + 1, num_warps())
+    tl.store(at + 2, (globaltimer() >= before).to(tl.int64))
+    tl.store(at + 3, (smid() >= 0).to(tl.int64) * BLOCK)
+    gdc_launch_dependents()
+
+
 @pytest.mark.parametrize("warps", [4, 8])
-def test_special_registers(warps):
-    """Threads and warps are constants of the launch."""
+@pytest.mark.parametrize("kernel", [registers_kernel, imported_registers_kernel])
+def test_special_registers(warps, kernel):
+    """Threads and warps are constants of the launch; the functions may be imported by their names."""
 
     def program():
         y = torch.zeros(3, 4, dtype=torch.int64)
-        registers_kernel[(3,)](y, BLOCK=16, **({} if warps == 4 else {"num_warps": warps}))
+        kernel[(3,)](y, BLOCK=16, **({} if warps == 4 else {"num_warps": warps}))
         return y
 
     with Emulator() as emulator:

@@ -332,3 +332,19 @@ def test_a_volatile_load_is_not_made_by_all_programs_together():
         return y
 
     assert observe(program, "together")[1] == [("volatile_kernel", "a volatile load")]
+
+
+@triton.jit
+def reversing_kernel(src_ptr, dst_ptr, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(dst_ptr + n - 1 - i, tl.load(src_ptr + i, mask=i < n, other=0.0), mask=i < n)
+
+
+def test_two_parameters_with_one_memory_are_both_named():
+    x = torch.arange(300.0)
+    with Emulator() as emulator:
+        reversing_kernel[(5,)](x, x, 300, BLOCK=64)
+    (race,), (own,) = emulator.findings, emulator.hints
+    assert (race.kind, own.kind) == ("race-read", "own-load")
+    assert "src_ptr and dst_ptr are the same memory" in race.message
+    assert "dst_ptr and src_ptr are the same memory" in own.message

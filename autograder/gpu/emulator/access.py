@@ -382,11 +382,12 @@ class Access(Footprint):
     def _clash(self, verb: str, region: Region, offset: int, clash: Clash, values: tuple[object, object]) -> None:
         programs = self.grid_index(self.program), self.index(clash.other)
         shown = region.show(values[0]), region.show(values[1])
+        same = [other.label for other in self.space.sharing(region, offset)]
         tell = self._hint if clash.kind == "equal" else self._report
         tell(
             clash.kind,
             region.name,
-            lambda place: messages.conflict(self.kernel, verb, region, offset, clash, programs, shown, place),
+            lambda place: messages.conflict(self.kernel, verb, region, offset, clash, programs, shown, same, place),
         )
 
 

@@ -155,6 +155,15 @@ class AddressSpace:
         """The arguments that lie in a storage, and what was reached there by an address."""
         return [region for region in (*self.regions, *self._reached) if region.address == address]
 
+    def sharing(self, region: Region, offset: int | None = None) -> list[Region]:
+        """The other arguments that have an element of a region, too; None: those whose memory overlaps with its own."""
+        others = [other for other in self.of_storage(region.address) if other is not region]
+        if offset is None:
+            end = region.real + region.nbytes
+            return [other for other in others if other.real < end and region.real < other.real + other.nbytes]
+        byte = region.real + offset * region.itemsize
+        return [other for other in others if _has(other, byte - other.real)]
+
     @property
     def reached(self) -> bool:
         """Whether a tensor was reached by an address that a kernel has loaded."""
@@ -241,6 +250,11 @@ def distinct(offsets: np.ndarray) -> int:
     if offsets.size < 2 or (offsets[1:] > offsets[:-1]).all():
         return offsets.size
     return np.unique(offsets).size
+
+
+def _has(region: Region, byte: int) -> bool:
+    layout, element = region.layout, np.array([byte // region.itemsize])
+    return 0 <= byte < region.nbytes and (layout.dense or bool(layout.holds(element)[0]))
 
 
 def _between(addresses: np.ndarray, region: Region) -> np.ndarray:

@@ -29,6 +29,11 @@ _KNOWN = (
         "Convert with Triton's dtypes, as in `x.to(tl.float32)`; a number of one is `tl.full((), 0.0, tl.float32)`.",
     ),
     (
+        r"\bvoid\b",
+        "",
+        "`tl.store` returns nothing: name the value before it is stored.",
+    ),
+    (
         r"axis .* out of bounds for shape|_semantic",
         r"\.(max|min)\(",
         "`tl.max` and `tl.min` reduce one block over an axis. Of two values take `tl.maximum(a, b)` or `tl.minimum`.",
@@ -159,6 +164,13 @@ def on(message: str, source: str) -> str:
             return do
     missing = next((found for pattern in _MISSING if (found := re.search(pattern, message))), None)
     return _of_tl(message, source) or (instead(missing.group(1)) if missing else "")
+
+
+def on_nothing(names: list[str]) -> str:
+    """A sentence on names that hold what `tl.store` returns; empty where there are none."""
+    if not names:
+        return ""
+    return f"`{names[0]}` is what `tl.store` returned, and it returns nothing: name the value before it is stored."
 
 
 def instead(name: str) -> str:

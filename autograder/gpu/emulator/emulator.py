@@ -319,7 +319,8 @@ class Emulator:
         have loaded, with no barrier between the two. updates, updated: whether an atomic comes second, or came first.
         """
         self.loose("barrier")
-        make = functools.partial(messages.own, kind, self.access.kernel, region.name, updates, updated)
+        same = [other.name for other in self.access.space.sharing(region)]
+        make = functools.partial(messages.own, kind, self.access.kernel, region.name, updates, updated, same)
         self.notice(kind, make, region.name)
 
     def notice(self, kind: str, make: Callable[[Place], Finding], tensor: str = "", place: Place | None = None) -> None:

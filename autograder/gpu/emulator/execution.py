@@ -19,7 +19,7 @@ from triton.runtime import interpreter
 from ..borrowed import DisableTorchFunction, normalize_ty, on_host, restore_on_device
 from . import advice
 from .access import Access
-from .findings import EmulatorError, Finding, Waiting, current_place, place_of
+from .findings import EmulatorError, Finding, Waiting, current_place, names_of_nothing, place_of
 from .grid import Defect, run
 from .launch import Launch
 from .launch_arguments import LaunchArguments, describe
@@ -261,14 +261,15 @@ def _kernel_error(error: BaseException, kernel: str, access: Access) -> Emulator
         error = error.__cause__
     program = access.index(access.program)
     raised = f"{type(error).__name__}: {error}"
-    message = advice.shorten(raised).rstrip(": ")
+    of_nothing = advice.on_nothing(names_of_nothing(error))
+    message = of_nothing or advice.shorten(raised).rstrip(": ")
     text = f"`{kernel}` fails in program {program}, {place}: {message}"
-    more = advice.on(raised, place.source)
-    text = f"{text}{'' if text.endswith('.') else '.'} {more}" if more else text
+    if not of_nothing and (more := advice.on(raised, place.source)):
+        text += f"{'' if text.endswith('.') else '.'} {more}"
     if isinstance(error, StaticAssertionError):
         kind: type[EmulatorError] = FalseStaticAssertion
     else:
-        kind = EmulatorError if isinstance(error, AssertionError) else RefusedLaunch
+        kind = EmulatorError if isinstance(error, AssertionError) and not of_nothing else RefusedLaunch
     return kind(
         Finding("kernel-error", text, kernel, program=program, line=place.line, source=place.source, file=place.file)
     )

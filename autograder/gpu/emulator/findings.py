@@ -162,6 +162,19 @@ def numbers_of_the_line() -> str:
     return ", ".join(found)
 
 
+def names_of_nothing(error: BaseException) -> list[str]:
+    """The names in the learner's line at which an error was raised that hold what `tl.store` returns."""
+    trace, found = error.__traceback__, []
+    while trace is not None:
+        frame = trace.tb_frame
+        if not frame.f_code.co_filename.startswith(_NOT_THE_LEARNERS):
+            names = re.findall(r"[A-Za-z_]\w*", Place(frame.f_code.co_filename, trace.tb_lineno).source)
+            types = {name: getattr(frame.f_locals.get(name), "dtype", None) for name in names}
+            found = [name for name, dtype in types.items() if getattr(dtype, "name", "") == "void"]
+        trace = trace.tb_next
+    return found
+
+
 def not_emulated(text: str) -> NoReturn:
     """Ends the launch at an operation that the emulator cannot run. ``text``, with a {place}, says which and why.
     Raises EmulatorError.

@@ -85,15 +85,19 @@ def changes() -> list[LanguageChange]:
         scope.set_attr(cuda_libdevice, name, function)
         if hasattr(any_libdevice, name):
             scope.set_attr(any_libdevice, name, function)
-    scope.set_attr(cuda, "gdc_wait", _waited)
-    scope.set_attr(cuda, "gdc_launch_dependents", lambda: None)  # the next launch begins when this one has ended
-    for name, read in registers.FUNCTIONS.items():
-        scope.set_attr(cuda, name, read)
+    for name, function in of_cuda().items():
+        scope.set_attr(cuda, name, function)
     _known[:] = scope.taken_back()
     return _known
 
 
 _known: list[LanguageChange] = []
+
+
+def of_cuda() -> dict[str, Callable[..., Any]]:
+    """What `triton.language.extra.cuda` has of functions for a GPU alone, as they run here, by name."""
+    # The next launch begins when this one has ended.
+    return {"gdc_wait": _waited, "gdc_launch_dependents": lambda: None, **registers.FUNCTIONS}
 
 
 def _waited() -> None:

@@ -207,14 +207,18 @@ def conflict(
     clash: Clash,
     programs: tuple[Program, Program | None],
     values: tuple[str, str],
+    same: list[str],
     place: Place,
 ) -> Finding:
-    """Two programs at one element. programs: (this, other or None). values: (before, now)."""
+    """Two programs at one element. programs: (this, other or None). values: (before, now). same: the kernel's other
+    parameters that have this element.
+    """
     this, other = programs
     who = f"program {other}" if other else "another program"
     before, now = values
     element = f"element offset {offset:,} of {region.label}"
     end = f"Line {place.line}, `{place.source}`." if place.line else ""
+    end += _shared([region.label, *same])
     if clash.hurried:
         end += (
             f" The lock or counter that orders the two was released by one thread of {who}, and its other warps need "
@@ -260,6 +264,11 @@ def conflict(
         )
     text = text[0].upper() + text[1:]
     return Finding(kind, text.strip(), kernel, region.name, offset, this, place.line, place.source, place.file)
+
+
+def _shared(names: list[str]) -> str:
+    """A sentence on parameters that have the same memory, "" for a single one."""
+    return f" {_listed(names)} are the same memory in this launch." if len(names) > 1 else ""
 
 
 def beside(
@@ -341,9 +350,12 @@ def gathered(kernel: str, index: int, size: int, program: Program, place: Place)
     return Finding("gathered-outside", text, kernel, "", index, program, place.line, place.source, place.file)
 
 
-def own(kind: FindingKind, kernel: str, tensor: str, updates: bool, updated: bool, place: Place) -> Finding:
+def own(
+    kind: FindingKind, kernel: str, tensor: str, updates: bool, updated: bool, same: list[str], place: Place
+) -> Finding:
     """A load of what other lanes of the program have stored ("own-store"), or a store of what they have loaded
     ("own-load"), without a barrier between the two. updates, updated: whether an atomic comes second, or came first.
+    same: other parameters with the same memory.
     """
     verb, noun, before = ("loads", "load", "stored") if kind == "own-store" else ("stores to", "store", "loaded")
     if updates:
@@ -353,6 +365,7 @@ def own(kind: FindingKind, kernel: str, tensor: str, updates: bool, updated: boo
     text = (
         f"`{kernel}` {verb} elements of {tensor} that other lanes of the same program have {before}, {place}, with no "
         f"`tl.debug_barrier()` between the two. A GPU's threads do not wait for each other: the {noun} may come first."
+        f"{_shared([tensor, *same])}"
     )
     return Finding(kind, text, kernel, tensor, line=place.line, source=place.source, file=place.file)
 

@@ -25,6 +25,7 @@ import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import min_dot_size
 from triton.language import target_info
+from triton.language.extra import cuda
 from triton.language.extra import libdevice as any_libdevice
 from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.runtime import autotuner, interpreter
@@ -230,6 +231,10 @@ class Patches:
         self._modules.add(id(names))
         for name, value in list(names.items()):
             if not isinstance(value, types.FunctionType):
+                continue
+            if value.__module__.startswith(f"{cuda.__name__}.") and value.__name__ in language.of_cuda():
+                self._undo.append(functools.partial(names.__setitem__, name, value))
+                names[name] = language.of_cuda()[value.__name__]
                 continue
             twin = vars(cuda_libdevice).get(value.__name__) if value.__module__ == any_libdevice.__name__ else None
             if twin is not None or tl.core.is_builtin(value):
