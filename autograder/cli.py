@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import metadata
 
-from .gpu import ensure_runnable
+from .gpu import NotRun, ensure_runnable
 from .words import Exit, UsageError, visible
 
 # Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
@@ -36,8 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         try:
             ensure_runnable("triton")
-        except RuntimeError as reason:
+        except NotRun as reason:
             print(f"graded-kernels: {reason}", file=sys.stderr)
+        return Exit.USAGE
+    except NotRun as reason:
+        print(f"graded-kernels: {reason}", file=sys.stderr)
         return Exit.USAGE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED

@@ -7,14 +7,17 @@ from ..words import lazy_face
 if TYPE_CHECKING:
     from .call.answer import Answer, Cell, imports_course
     from .call.answer_cell import runner_of
-    from .call.callee import Callee, CompareError
+    from .call.call_history import FollowedCall
+    from .call.callee import Callee, CandidateError, CompareError
     from .call.contract import CallForm, Contract
     from .call.elements import dtype_name
     from .call.examination import Call, Examined, Runner
     from .call.huge_strides import far_apart
+    from .call.operator_notes import MOVES, OperatorNotes
     from .call.outcome import Decoy, Outcome, Trouble
     from .call.printing import for_a_reader
     from .call.runner import InProcess
+    from .call.session import Session
     from .call.tree import Args, Tree
     from .doctor.doctor import close_to_others
     from .sandbox import Budget, Isolated, Limits, SandboxError, Worker

@@ -14,13 +14,12 @@ def lazy_face(package: str, file: str) -> Callable[[str], Any]:
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     blocks = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
-    home = {alias.name: node.module for node in imports for alias in node.names}
+    home = {alias.name: f"{'.' * node.level}{node.module}" for node in imports for alias in node.names}
 
     def get(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module = f"{package}.{home[name]}"
-        found = importlib.import_module(module)
-        return getattr(found, name) if hasattr(found, name) else importlib.import_module(f"{module}.{name}")
+        found = importlib.import_module(home[name], package)
+        return getattr(found, name) if hasattr(found, name) else importlib.import_module(f"{found.__name__}.{name}")
 
     return get

@@ -8,8 +8,10 @@ from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.outcome import Outcome
 from graded_kernels.autograder.runner.sandbox import kernels
+from graded_kernels.autograder.runner.sandbox.child_calls import Asked, Came
 from graded_kernels.autograder.runner.sandbox.proof import Answering, Proof
 from graded_kernels.autograder.runner.sandbox.sources import Sources
+from graded_kernels.autograder.runner.sandbox.status import Status
 from graded_kernels.autograder.runner.sandbox.wire import plan
 
 REF = {"buffer": 0, "dtype": "float32", "shape": [3], "stride": [1], "offset": 0}
@@ -48,7 +50,7 @@ def test_one_number_alone_is_divided_outside_of_the_kernels(allowed, shape, kept
     one = OUT | {"shape": shape, "stride": [1] * len(shape)}
     step = {"op": "div", "overload": "Tensor", "args": [{"ref": one}, 2.0], "kwargs": {}, "out": [one]}
     answering = Answering(ask=None, job={}, sources=None, allowed=frozenset(allowed), memory=1 << 20)
-    proof = Proof(answering, Call((torch.ones(3),)), Outcome(), None, None, None)
+    proof = Proof(answering, Call((torch.ones(3),)), Asked.of([Came(Outcome(), Status())]), None)
     if kept:
         assert proof._checked(changed(["steps"], [LAUNCH, step]))["steps"][1]["op"] == "div"
     else:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import torch
 
-from ...gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, compile_report, mode
+from ...gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, compile_report
 from ...runner import Args, Runner, Trouble
 from ...words import Quality
 from ..comparing.trial import Trial, arguments
@@ -323,5 +323,5 @@ def environment(runner: Runner) -> dict[str, str]:
         "torch": torch.__version__,
         "triton": _version("triton"),
         "device": device,
-        "mode": "emulator" if runner.facts.isolated else mode(),
+        "mode": runner.facts.mode,
     }

@@ -71,8 +71,8 @@ def main(options: argparse.Namespace) -> int:
     from ...words import Terminal, no_garbage
 
     with no_garbage():  # after the command line was understood: it takes seconds
+        from ...runner import CompareError
         from ..report import terminal
-        from ..side_by_side.errors import CompareError
         from ..side_by_side.values_and_rows import compare
 
     try:

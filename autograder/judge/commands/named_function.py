@@ -3,14 +3,12 @@
 Only values and memory accesses are judged, not method: it may use autotuners, autograd and PyTorch around its kernels.
 """
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 
-from ...gpu import shimmed
-from ...runner import InProcess
+from ...runner import InProcess, Session
 from ..checking.judge import judge
 from ..records.named import found
 from ..records.settings import Settings
@@ -29,9 +27,10 @@ def report_on(
     """The report on the function that ``text`` names. root: as `found` has it. Raises UsageError."""
 
     simulated = not torch.cuda.is_available()
-    with shimmed() if simulated else contextlib.nullcontext():
-        function = found(text, root)
-        runner = InProcess(function, record.contract, settings.backend, guarded=False, simulated=simulated)
+    with Session(simulated) as session:
+        with session.code():
+            function = found(text, root)
+        runner = InProcess(function, record.contract, settings.backend, guarded=False, simulated=session)
         report = judge(record, runner, settings)
     if simulated:
         report.environment["device"] = "cpu"

@@ -37,8 +37,8 @@ def add_to(commands: Commands) -> None:
 def main(options: argparse.Namespace) -> int:
     """Asks, and shows what was found. Raises UsageError."""
     stdout = keep_stdout()
+    from ...runner import CompareError  # after the command line was understood: it takes seconds
     from ..neighbours.batch_invariance import neighbours
-    from ..side_by_side.errors import CompareError  # after the command line was understood: it takes seconds
 
     try:
         found = neighbours(options.function, options.arguments, options.batch, seed=options.seed)

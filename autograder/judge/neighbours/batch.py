@@ -1,6 +1,5 @@
 """A function with the arguments of a batch, of which other batches of the same rows are made."""
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,17 +7,25 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ...gpu import Emulator, mode, place
-from ...runner import Args, Callee, CompareError, Tree
+from ...runner import Args, Callee, CompareError, Contract, FollowedCall, InProcess, Session, Tree, Trouble
 from .compositions import Composition
 
 HUGE = 0.25  # of the dtype's largest number
+ANY_RESULTS = tuple(f"result_{number}" for number in range(Tree.TENSORS))  # as many as the function returns
+
+
+class CallFailed(Exception):
+    """A call on a batch has no results. refused: the sentence where these are of no kind that can be compared."""
+
+    def __init__(self, trouble: Trouble):
+        super().__init__(trouble.message if trouble.error else f"EmulatorError: {trouble.message}")
+        self.refused = trouble.message.partition(": ")[2] if trouble.error == CompareError.__name__ else ""
 
 
 @dataclass(frozen=True)
 class Batch:
     """callee: the function. args: the example's, then a module's parameters. names: of all of them. places: of the
-    arguments whose dimension 0 is the batch. rows: how many it has. gpu: whether tensors are given on a simulated GPU.
+    arguments whose dimension 0 is the batch. rows: how many it has. session: in which it is called.
     """
 
     callee: Callee
@@ -26,10 +33,10 @@ class Batch:
     names: tuple[str, ...]
     places: tuple[int, ...]
     rows: int
-    gpu: bool
+    session: Session
 
     @classmethod
-    def of(cls, callee: Callee, example: Args, batch: Sequence[str | int], gpu: bool) -> "Batch":
+    def of(cls, callee: Callee, example: Args, batch: Sequence[str | int], session: Session) -> "Batch":
         """The batch of an example. batch: arguments by name or place. Raises CompareError."""
         names = callee.argument_names(len(example))
         places = tuple(sorted({_place(one, names, len(example)) for one in batch}))
@@ -44,7 +51,7 @@ class Batch:
             raise CompareError(
                 f"the example's batch has {rows} row{'s' * (not rows)}: give it two or more, better twenty"
             )
-        return cls(callee, example + tuple(callee.parameters.values()), names, places, rows, gpu)
+        return cls(callee, example + tuple(callee.parameters.values()), names, places, rows, session)
 
     @cached_property
     def floating(self) -> bool:
@@ -68,18 +75,37 @@ class Batch:
 
         return tuple(of(at, value) for at, value in enumerate(self.args))
 
-    def results(self, composition: Composition, emulator: Emulator | None = None) -> dict[str, Tensor]:
-        """What a call on another batch returns, then the batch arguments as it left them, by name. emulator: in which
-        its kernels run, where they are emulated; one that is thrown away where it is None.
+    @cached_property
+    def _runner(self) -> InProcess:
+        """Calls the function; what it returns is followed by the batch arguments as it left them."""
+
+        @torch.no_grad()
+        def call(*args: object) -> Args:
+            return (*self.callee.results(args), *(args[at] for at in self.places))
+
+        contract = Contract(self.callee.name, self.names, ANY_RESULTS, fewest=0)
+        return InProcess(call, contract, "torch", guarded=False, simulated=self.session)
+
+    def results(self, composition: Composition) -> dict[str, Tensor]:
+        """What a call on another batch returns, then the batch arguments as it left them, by name. Raises
+        CallFailed.
         """
-        args = self._made(composition)
-        given = Tree(Tree(args).copied()).map(lambda a: place(a, self.gpu))
-        machine = (emulator or Emulator()) if mode() == "emulator" else contextlib.nullcontext()
-        with torch.no_grad(), machine:
-            returned = self.callee.results(given)
-        names = ["result"] if len(returned) == 1 else [f"result_{number}" for number in range(len(returned))]
-        found = dict(zip(names, returned, strict=True))
-        return found | {self.names[at]: given[at] for at in self.places}
+        outcome = self._runner.once(self._made(composition), launches=False)
+        if outcome.trouble:
+            raise CallFailed(outcome.trouble)
+        return self._named(outcome.outputs)
+
+    def followed(self, composition: Composition) -> tuple[dict[str, Tensor], FollowedCall] | None:
+        """The same, and the histories of its floats; None where nothing is emulated."""
+        if self._runner.facts.mode != "emulator":
+            return None
+        call = self._runner.followed(self._made(composition))
+        return self._named(call.outputs), call
+
+    def _named(self, outputs: Args) -> dict[str, Tensor]:
+        returned = len(outputs) - len(self.places)
+        names = ["result"] if returned == 1 else [*ANY_RESULTS[:returned]]
+        return dict(zip([*names, *(self.names[at] for at in self.places)], outputs, strict=True))
 
     def written(self, results: dict[str, Tensor]) -> dict[str, Tensor]:
         """The results of the whole batch without the arguments that it left as they were."""

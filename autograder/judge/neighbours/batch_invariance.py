@@ -7,12 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...gpu import shimmed
-from ...runner import Callee, CompareError, for_a_reader
+from ...runner import Callee, CompareError, Session, for_a_reader
 from ...words import Progress, UsageError
 from ..records.example import USUAL, example_of
 from ..records.named import found, named
-from .batch import Batch
+from .batch import Batch, CallFailed
 from .compositions import Composition, compositions, whole_batch
 from .dependence import Difference, Neighbours, difference
 from .order_of_sums import computed_otherwise, where_they_part
@@ -43,17 +42,17 @@ def neighbours(
     gpu = simulated if simulated is not None else isinstance(function, str) and not torch.cuda.is_available()
     with contextlib.ExitStack() as stack:
         stack.enter_context(for_a_reader("function"))
-        if gpu:
-            stack.enter_context(shimmed())
-        try:
-            function = found(function) if isinstance(function, str) else function
-            arguments = named(arguments) if isinstance(arguments, str) else arguments
-        except UsageError as error:
-            raise CompareError(str(error)) from None
-        example = example_of(arguments)
-        args = example.make(seed, USUAL)
-        callee = Callee.of(function, "function", example.form)
-        return _asked(Batch.of(callee, args, batch, gpu))
+        session = stack.enter_context(Session(gpu))
+        with session.code():
+            try:
+                function = found(function) if isinstance(function, str) else function
+                arguments = named(arguments) if isinstance(arguments, str) else arguments
+            except UsageError as error:
+                raise CompareError(str(error)) from None
+            example = example_of(arguments)
+            args = example.make(seed, USUAL)
+            callee = Callee.of(function, "function", example.form)
+        return _asked(Batch.of(callee, args, batch, session))
 
 
 def _asked(batch: Batch) -> Neighbours:
@@ -67,8 +66,8 @@ def _asked(batch: Batch) -> Neighbours:
             progress.at(one.what)
             try:
                 came = batch.results(one)
-            except Exception as error:
-                said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            except CallFailed as error:
+                said = str(error).partition("\n")[0]
                 if one.beside:  # who looks at numbers before computing may refuse them
                     left_out[one.what] = f"the call raises {said}"
                     continue
@@ -92,10 +91,8 @@ def _whole(batch: Batch) -> dict[str, Tensor]:
     name = batch.callee.name
     try:
         first, second = batch.results(every), batch.results(every)
-    except CompareError:
-        raise
-    except Exception as error:
-        raise CompareError(f"{name} raises on the example: {type(error).__name__}: {error}") from error
+    except CallFailed as error:
+        raise CompareError(error.refused or f"{name} raises on the example: {error}") from error
     for output, one in first.items():
         if output not in second or one.shape != second[output].shape or _differs(one, second[output]):
             raise CompareError(

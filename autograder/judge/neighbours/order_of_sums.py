@@ -4,15 +4,14 @@ This asks the emulator for the history of each float (`gpu.emulator.history`). T
 computed otherwise, whatever their bits.
 """
 
-from typing import Any
-
 from torch import Tensor
 
-from ...gpu import Emulator, mode
+from ...runner import FollowedCall
 from .batch import Batch
 from .compositions import Composition, compositions, whole_batch
 from .dependence import Difference
 
+Named = tuple[dict[str, Tensor], FollowedCall]  # the results of a call by name, and their histories
 ASKED = 4  # batches in which histories are compared: row 0 alone comes first
 
 
@@ -24,7 +23,7 @@ def computed_otherwise(batch: Batch, outputs: list[str], left_out: dict[str, str
     for one in [*compositions(batch.rows)][:ASKED] if whole else ():
         part = _followed(batch, one, left_out)
         if whole and part:
-            found = (_other_history(one, output, *part, *whole) for output in outputs)
+            found = (_other_history(one, output, part, whole) for output in outputs)
             if told := next(filter(None, found), None):
                 return [told]
     return []
@@ -40,10 +39,9 @@ def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
     part, whole = _followed(batch, one, {}), _followed(batch, whole_batch(batch.rows), {})
     if not part or not whole or not part[0][told.output].is_floating_point():
         return ()
-    (here, histories), (there, others) = part, whole
-    h = histories.of(here[told.output])[(told.place, *told.element)]
-    k = others.of(there[told.output])[(told.row, *told.element)]
-    found = histories.parting(h, others, k) if h != k else None
+    (here, call), (there, other) = part, whole
+    at, index = [*here].index(told.output), (told.place, *told.element)
+    found = call.element(at, index).parting(other.element([*there].index(told.output), (told.row, *told.element)))
     if found is None:
         return ()
     rows = "1 row" if told.rows == 1 else f"{told.rows} rows"
@@ -51,25 +49,21 @@ def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
     return f"They part here: with {rows} {found.here}; with {batch.rows} {found.there}", *lines
 
 
-def _followed(batch: Batch, one: Composition, left_out: dict[str, str]) -> tuple[dict[str, Tensor], Any] | None:
+def _followed(batch: Batch, one: Composition, left_out: dict[str, str]) -> Named | None:
     """The results of a call, and the histories of its floats."""
-    if mode() != "emulator":
-        return None
-    emulator = Emulator(follow=True)
-    results = batch.results(one, emulator)
-    if emulator.fallbacks:
-        kernel, why = emulator.fallbacks[0]
+    followed = batch.followed(one)
+    if followed and followed[1].one_by_one:
+        kernel, why = followed[1].one_by_one
         left_out["the order of sums"] = f"the programs of `{kernel}` ran one by one ({why}); bits were compared"
         return None
-    return results, emulator.histories
+    return followed
 
 
-def _other_history(
-    one: Composition, output: str, here: dict[str, Tensor], histories: Any, there: dict[str, Tensor], others: Any
-) -> Difference | None:
+def _other_history(one: Composition, output: str, part: Named, whole: Named) -> Difference | None:
+    (here, call), (there, other) = part, whole
     if not here[output].is_floating_point() or here[output].itemsize == 1:
         return None
-    differ = histories.of(here[output]) != others.of(there[output])[list(one.rows)]
+    differ = call.of(here[output]) != other.of(there[output])[list(one.rows)]
     if not differ.any():
         return None
     place, *element = (int(at[0]) for at in differ.nonzero())

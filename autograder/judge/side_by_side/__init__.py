@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from ...words import lazy_face
 
 if TYPE_CHECKING:
+    from ...runner import CandidateError, CompareError
     from .code import Code
     from .comparison import inputs, reproduce
-    from .errors import CandidateError, CompareError
     from .table_process import reproduce_job
     from .values_and_rows import compare
 

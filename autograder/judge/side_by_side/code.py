@@ -9,8 +9,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from ...runner import LineServer
-from .errors import CandidateError
+from ...runner import CandidateError, LineServer
 
 MOST = 200_000  # bytes of a candidate's text
 _ONE_AT_A_TIME = threading.Lock()

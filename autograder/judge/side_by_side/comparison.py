@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ...gpu import Finding
-from ...runner import Args, Call, Limits, Runner
+from ...runner import Args, Call, CompareError, Limits, Runner
 from ...words import Progress
 from ..checking.judge import UNREACHED, counts_as_right, judge
 from ..comparing.trial import arguments as case_arguments
@@ -18,10 +18,7 @@ from ..records.settings import Settings
 from ..report.report import Report
 from ..results.case_result import CaseResult
 from ..results.data import ReportData
-from .candidate import Noted
-from .errors import CompareError
 from .families import Family, families
-from .isolated_candidate import ByFamily
 from .lines import JobLines, Lines
 from .method import KINDS, Method, MethodKind, worst
 from .pair import Both, How, example_for, pair_of, reference_of
@@ -56,15 +53,14 @@ def judged(
         both = stack.enter_context(pair_of(reference, candidate, arguments, like, how))
         made, refused = _made(both.known, both.example, tuple(without), both.gradients, progress.at)
         record = record_of(both.known, made, both.gradients, both.tried.name)
-        shown = "unknown" not in kinds
-        with contextlib.closing(both.tried.runner(record.contract, record.above, shown)) as runner:
+        methods, shown = [both.tried.method], "unknown" not in kinds
+        with contextlib.closing(both.tried.runner(record.contract, record.above, methods.append, shown)) as runner:
             record, left_out = _without_refusals(record, made, runner, seed)
             settings = replace(how.settings, compiler=how.settings.compiler and both.tried.launches)
             found = judge(record, runner, settings, progress.at)
-            seen = [*runner.methods] if isinstance(runner, ByFamily | Noted) else []
+            method = worst(methods)  # not of what is tried from here on, where a sum may have one term
             progress.at("making what fails smaller")
             smallest = _smallest(both, record, runner, settings, found)
-    method = worst([both.tried.method, *seen])
     numbers = {case.name: number for number, case in enumerate(record.cases)}
     outputs = (*record.contract.outputs, *record.contract.writes)
     told = tuple(

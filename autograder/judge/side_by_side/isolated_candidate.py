@@ -8,30 +8,28 @@ is no answer, and what they do wrong no process tells but the one that holds not
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import torch
 
 from ...gpu import ATEN
 from ...runner import (
+    MOVES,
     Answer,
     Budget,
     Call,
     CallForm,
+    CandidateError,
     Cell,
     Contract,
-    Examined,
     Isolated,
     Limits,
     Outcome,
     Proof,
     Worker,
 )
-from .candidate import shapes
+from .candidate import Noting, shapes
 from .code import Code
-from .errors import CandidateError
 from .method import ANY_NUMBER, COMPOSITE, IN_DERIVATIVES, Method, MethodKind, method_of
-from .operators_called import MOVES
 from .reference import Reference
 from .reference_record import record_of
 
@@ -63,17 +61,23 @@ class IsolatedCandidate:
         """The name that a report has."""
         return self.code.name
 
-    def alone(self, contract: Contract, above: int) -> Isolated:
+    def alone(self, contract: Contract, above: int, watch: Callable[[Proof], object] | None = None) -> Isolated:
         """Calls it in the sandbox. Its derivative may need operators that it does not call itself."""
         closed = self.closed - IN_DERIVATIVES if above else self.closed
         form = replace(self.form, above=above, basic=self.basic)
         allowed = ATEN.permitted | self.needed
-        return _runner(self, replace(contract, form=form, refused=closed, allowed=allowed))
+        return _runner(self, replace(contract, form=form, refused=closed, allowed=allowed), watch)
 
-    def runner(self, contract: Contract, above: int, shown: bool = False) -> "Isolated | ByFamily":
-        """The same; shown: whether it is to be shown in each family how its kernels compute."""
-        runner = self.alone(contract, above)
-        return ByFamily(runner, self.theirs) if shown and self.launches else runner
+    def runner(self, contract: Contract, above: int, note: Noting | None = None, shown: bool = False) -> Isolated:
+        """The same. note: called with how each call computed whose kernels were replayed. shown: whether they are, so
+        that it is shown in each family how they compute.
+        """
+
+        def watch(proof: Proof) -> None:
+            assert note is not None
+            note(_with_kernels(self.theirs, {}, _shown(proof)))
+
+        return self.alone(contract, above, watch if note and shown and self.launches else None)
 
 
 def isolated_candidate(
@@ -134,12 +138,7 @@ class _Tries:
     def proof(self, found: IsolatedCandidate) -> Shown:
         """Whether it is shown that the launches, with the operators recorded beside them, give the result."""
         with self._without(found.closed, found.basic, found.needed) as runner:
-            proof = runner.proof(self.call)
-            if proof.first.trouble or proof.method:
-                why = proof.first.trouble or proof.method
-                return (why.message if why else ""), {}, True
-            outside = _outside(proof)
-            return "", outside, not outside or proof.needs_kernels
+            return _shown(runner.proof(self.call))
 
     def attached(self, found: IsolatedCandidate) -> bool:
         """Whether a result is attached to the graph."""
@@ -163,58 +162,11 @@ class _Tries:
         return _runner(self.plain, replace(self.forward, form=form, refused=closed, allowed=allowed))
 
 
-class ByFamily:
-    """Calls a candidate that launches kernels. methods: how each call computed whose result was right."""
-
-    def __init__(self, runner: Isolated, theirs: Mapping[str, int]):
-        self._runner, self._theirs = runner, theirs
-        self.methods: list[Method] = []
-        self.facts = runner.facts
-
-    def close(self) -> None:
-        """Ends its processes."""
-        self._runner.close()
-
-    def examine(self, call: Call) -> Examined:
-        """Calls it, and has its kernels replayed where that is asked for."""
-        return _Shown(self._runner.proof(call), self._note)
-
-    def _note(self, proof: Proof) -> None:
-        shown: Shown
-        if proof.method:
-            shown = proof.method.message, {}, True
-        else:
-            outside = _outside(proof)
-            shown = "", outside, not outside or proof.needs_kernels
-        self.methods.append(_with_kernels(self._theirs, {}, shown))
-
-
-class _Shown(Examined):
-    """A call whose second is its kernels' replay. Where that shows nothing, its values alone are judged, and how it
-    computes is unknown.
-    """
-
-    def __init__(self, proof: Proof, note: Callable[[Proof], None]):
-        super().__init__(proof.call, proof.first)
-        self._proof, self._note = proof, note
-
-    @cached_property
-    def again(self) -> Outcome:
-        """The outcome of the kernels alone."""
-        self._note(self._proof)
-        return self.first if self._proof.method else self._proof.again
-
-    @property
-    def poisoned(self) -> bool:
-        """As `Proof.poisoned`."""
-        return not self._proof.method and self._proof.poisoned
-
-    def refilled(self, fill: float) -> Outcome:
-        """As `Proof.refilled`."""
-        return self.first if self._proof.method else self._proof.refilled(fill)
-
-    def _repeated(self) -> Outcome:
-        return self.first if self._proof.method else self._proof.in_order
+def _shown(proof: Proof) -> Shown:
+    if why := proof.first.trouble or proof.method:
+        return why.message, {}, True
+    outside = _outside(proof)
+    return "", outside, not outside or proof.needs_kernels
 
 
 def _outside(proof: Proof) -> dict[str, int]:
@@ -226,11 +178,13 @@ def _outside(proof: Proof) -> dict[str, int]:
     return found
 
 
-def _runner(candidate: IsolatedCandidate, contract: Contract) -> Isolated:
+def _runner(
+    candidate: IsolatedCandidate, contract: Contract, watch: Callable[[Proof], object] | None = None
+) -> Isolated:
     code = candidate.code
     answer = Answer(code.name, (Cell(code.file, code.text),), module=True)
     limits, budget, worker = candidate.limits, candidate.budget, candidate.worker
-    return Isolated(answer, contract, "triton", limits=limits, notebook=budget, worker=worker)
+    return Isolated(answer, contract, "triton", limits=limits, notebook=budget, worker=worker, watch=watch)
 
 
 def _with_kernels(theirs: Mapping[str, int], needed: dict[str, float], shown: Shown) -> Method:

@@ -10,9 +10,8 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, Callee, CompareError, Tree
+from ...runner import Args, Callee, CandidateError, CompareError, Tree
 from ..records.named import found
-from .errors import CandidateError
 
 NEW = "ModelNew"
 SMALL = (8, 16, 32)  # the sizes of a problem are not divided below the first of these with which its model runs

@@ -41,10 +41,10 @@ def worst(methods: Iterable[Method]) -> Method:
 def method_of(
     theirs: Mapping[str, int], mine: Mapping[str, float], launches: bool, composite: str | None = None
 ) -> Method:
-    """theirs: the operators that the reference computes with, and how many elements they are given (`Operators`). mine:
-    those that the candidate computes with outside its kernels; where it was tried which ones it cannot do without, only
-    those, of `ANY_NUMBER` of elements. launches: whether kernels of its own contribute. composite: an operator that it
-    needs and that does more than one step, "" where it is not known which.
+    """theirs: the operators that the reference computes with, and how many elements they are given (`OperatorNotes`).
+    mine: those that the candidate computes with outside its kernels; where it was tried which ones it cannot do
+    without, only those, of `ANY_NUMBER` of elements. launches: whether kernels of its own contribute. composite: an
+    operator that it needs and that does more than one step, "" where it is not known which.
     """
     calls = "it calls " + named(sorted(mine, key=lambda name: name not in theirs))
     if theirs and all(mine.get(name, -1) >= elements * SHARE for name, elements in theirs.items()):

@@ -2,13 +2,12 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from ...gpu import shimmed
-from ...runner import Callee, Limits, Worker, for_a_reader
+from ...runner import Callee, CandidateError, CompareError, Limits, Session, Worker, for_a_reader
 from ..comparing.trial import arguments as case_arguments
 from ..records.example import USUAL, Example, example_of
 from ..records.record import Exercise
@@ -16,7 +15,6 @@ from ..records.settings import Settings
 from ..records.table import EXERCISES
 from .candidate import Candidate, candidate_of
 from .code import Code
-from .errors import CandidateError, CompareError
 from .isolated_candidate import IsolatedCandidate, isolated_candidate
 from .reference import Reference
 from .sides import sides_of
@@ -56,18 +54,20 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
         gpu = (isinstance(reference, str) or isinstance(candidate, str | Code)) and not torch.cuda.is_available()
     with contextlib.ExitStack() as stack:
         stack.enter_context(for_a_reader("candidate"))
-        if gpu:
-            stack.enter_context(shimmed())
-        sides = sides_of(reference, candidate, arguments, like, seed, isolated)
-        example = example_for(sides.arguments, like)
-        known = reference_of(sides.reference, example, seed)
+        session = stack.enter_context(Session(bool(gpu)))
+        with session.code():
+            sides = sides_of(reference, candidate, arguments, like, seed, isolated)
+            example = example_for(sides.arguments, like)
+            example = replace(example, make=session.code()(example.make))
+            known = reference_of(sides.reference, example, seed)
+        if gpu and not known.needs_no_gpu:  # else the candidate alone sees it, and a verdict takes half the time
+            stack.enter_context(session.code())
         tried: Candidate | IsolatedCandidate
         if isolated:
             worker = how.worker or stack.enter_context(Worker())
             tried = isolated_candidate(sides.candidate, known, worker, how.limits, gpu, seed, example.form)
         else:
-            given = Callee.of(sides.candidate, "candidate", example.form)
-            tried = candidate_of(given, known, gpu)
+            tried = candidate_of(Callee.of(sides.candidate, "candidate", example.form), known, session)
         yield Both(known, example, tried, _gradients(how.gradients, known, tried), gpu)
 
 

@@ -6,12 +6,11 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, Tree
+from ...runner import Args, CompareError, Tree
 from ..records.aim import Aim
 from ..records.derived import derived
 from ..records.record import Case, Exercise, Floors, Output
 from ..records.ulp import FLOAT8, HALVES, comparable, ulp_size
-from .errors import CompareError
 from .families import Family
 from .reference import Reference, as_float32, parts, signed
 
@@ -27,12 +26,6 @@ class Compared(Exercise):
 
     reference: Reference | None = None
     above: int = 0  # upstream gradients, the last arguments
-
-    def exact(self, args: Args) -> Args:
-        """The reference's results, and gradients, in float64."""
-        assert self.reference is not None
-        with self.reference.alone():
-            return super().exact(args)
 
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """As the reference returns them; a gradient has the dtype of its argument, what is written its own."""
@@ -50,14 +43,7 @@ class Compared(Exercise):
     def unwritten(self, args: Args) -> Args | None:
         """As `Reference.unwritten`."""
         assert self.reference is not None
-        with self.reference.alone():
-            return self.reference.unwritten(args, self.above)
-
-    def estimate(self, args: Args) -> Floors | None:
-        """What `derived` says of the reference."""
-        assert self.reference is not None
-        with self.reference.alone():
-            return super().estimate(args)
+        return self.reference.unwritten(args, self.above)
 
     def floors(self, args: Args, bonus: bool = False, estimate: Floors | None = None) -> Floors:
         """Beside what is derived: nowhere stricter than the reference itself is in the dtype of ``args``; and wider for
@@ -72,11 +58,10 @@ class Compared(Exercise):
         every step is rounded.
         """
         assert self.reference is not None
-        with self.reference.alone():
-            estimated, native = super().floors(args, bonus, estimate), self.reference.native(args, self.above)
-            half = next((own.dtype for own in native if own.dtype in HALVES), None)
-            inside = half and self.reference.rounds_within
-            rounded = self.reference.rounded(args, self.above, half) if half and inside else native
+        estimated, native = super().floors(args, bonus, estimate), self.reference.native(args, self.above)
+        half = next((own.dtype for own in native if own.dtype in HALVES), None)
+        inside = half and self.reference.rounds_within
+        rounded = self.reference.rounded(args, self.above, half) if half and inside else native
         exact = self.exact(args)
         moved = self._moved_by_numbers(args, exact)
         gradients = len(Tree(args).differentiable) - self.above if self.above else 0

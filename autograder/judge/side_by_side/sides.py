@@ -8,10 +8,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from ...runner import CandidateError, CompareError
 from ...words import UsageError
 from ..records.named import found, named
 from .code import Code
-from .errors import CandidateError, CompareError
 
 
 @dataclass(frozen=True)

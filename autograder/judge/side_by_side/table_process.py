@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from ...runner import LineServer, SandboxError, Trouble
+from ...runner import CandidateError, CompareError, LineServer, SandboxError, Trouble
 from ...words import UsageError, keep_stdout
 from ..records.settings import Settings
 from ..results.causes import Cause
@@ -17,7 +17,6 @@ from ..verdicts.job import UNFIT, OtherVersions
 from ..verdicts.make import shared_worker
 from .code import Code
 from .comparison import LIMITS, judged, kinds_of, reproduce
-from .errors import CandidateError, CompareError
 from .kernelbench import NEW
 from .lines import JobLines
 from .method import KINDS

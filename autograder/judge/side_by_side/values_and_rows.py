@@ -4,14 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...runner import Limits, Worker
+from ...runner import CompareError, Limits, Worker
 from ...words import Quality
 from ..neighbours.batch_invariance import neighbours as row_by_row
 from ..records.settings import Settings
 from ..report.report import Report
 from .code import Code
 from .comparison import LIMITS, judged, kinds_of
-from .errors import CompareError
 from .lines import Lines
 from .method import COMPUTES, KINDS
 from .pair import How

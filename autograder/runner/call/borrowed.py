@@ -43,6 +43,13 @@ def is_view(tensor: torch.Tensor) -> bool:
     return tensor._is_view()
 
 
+def differentiating() -> bool:
+    """Whether autograd runs a derivative in this thread: an operator that a candidate calls there is no call of the
+    answer.
+    """
+    return torch._C._current_graph_task_id() >= 0
+
+
 READ = torch.ops.aten._local_scalar_dense.default  # a number into Python: what hangs on it cannot be replayed
 
 

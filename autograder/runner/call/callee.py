@@ -20,6 +20,10 @@ class CompareError(ValueError):
     """A reference, a candidate or arguments that cannot be compared: one sentence, with what to change."""
 
 
+class CandidateError(CompareError):
+    """The candidate is the reason: it does not load, or takes other arguments than the reference."""
+
+
 class NotAttached(RuntimeError):
     """No result has a gradient."""
 
@@ -126,6 +130,10 @@ class Callee:
             return bool(results) and not _without_derivative(results, args)
         return False
 
+    def in_form(self, form: CallForm) -> Callable[..., Any]:
+        """What a runner calls for this form: `call`, or what says whether a result is attached to the graph."""
+        return (lambda *args: torch.tensor(self.attached(args))) if form.asked else self.call(form.above)
+
     def call(self, above: int) -> Callable[..., Any]:
         """What a runner calls: returns the results, and where there are ``above`` upstream gradients those of the
         arguments.
@@ -192,7 +200,7 @@ def function_of(given: Any, form: CallForm) -> Callable[..., Any]:
     made = Callee.made(given, form.initial, form.seed)
     callee = Callee.of(made, "candidate", form)
     callee = callee.matched(dict(form.parameters), form.inputs)
-    return (lambda *args: torch.tensor(callee.attached(args))) if form.asked else callee.call(form.above)
+    return callee.in_form(form)
 
 
 def _without_derivative(results: list[Tensor], args: Args) -> bool:

@@ -6,13 +6,13 @@ verdict stay with the judge.
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
 import torch
 
-from ...gpu import KernelLaunch, Target
+from ...gpu import KernelLaunch, Target, mode
 from .outcome import Decoy, Outcome, Trouble
 from .tree import Args
 
@@ -112,6 +112,7 @@ class Compiles(Protocol):
 class Facts:
     """What a judge may know of a runner.
 
+    mode: how it runs Triton kernels: ``emulator``, ``device`` or, where there are none, ``no triton``.
     isolated: whether the answer runs in a process of its own, its kernels in the emulator.
     limits_memory: whether it can hold a process to ``Call.memory``.
     compiler: compiles what the answer launches, as isolated as the answer is; None where it launches nothing.
@@ -120,6 +121,7 @@ class Facts:
     ready: all calls of a check are made in its block.
     """
 
+    mode: str = field(default_factory=mode)
     isolated: bool = False
     limits_memory: bool = False
     compiler: Compiles | None = None
@@ -141,10 +143,8 @@ class Runner(Protocol):
 class Unloadable:
     """Stands for an answer whose code does not run: every call has the same trouble."""
 
-    facts = Facts()
-
     def __init__(self, trouble: Trouble):
-        self.trouble = trouble
+        self.trouble, self.facts = trouble, Facts()
 
     def examine(self, call: Call) -> Examined:
         """The trouble, whatever the call."""

@@ -3,12 +3,14 @@
 from types import TracebackType
 from typing import Any, NoReturn
 
+import torch
+
 from ...gpu import Finding, FreshMemory, KernelLaunch
 from .guards import ForbiddenCall
 from .outcome import Trouble
 
 
-class NoKernels(FreshMemory):
+class NoKernels:
     """Fills what ``empty`` returns with poison, finds what was never written, and ends an answer that launches a
     kernel. name: of the exercise that is to be answered in PyTorch.
     """
@@ -21,14 +23,25 @@ class NoKernels(FreshMemory):
     looser: tuple[str, ...] = ()
 
     def __init__(self, name: str):
-        super().__init__()
-        self.name = name
+        self.name, self._memory = name, FreshMemory()
         self.verdict: Trouble | None = None
         self._launch: Any = None
 
     def described(self) -> tuple[KernelLaunch | str, ...]:
         """None: nothing is launched."""
         return ()
+
+    def poison_(self, tensor: torch.Tensor) -> torch.Tensor:
+        """As `Machine.poison_`."""
+        return self._memory.poison_(tensor)
+
+    def note_written(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """As `Machine.note_written`."""
+        self._memory.note_written(func, args, kwargs)
+
+    def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> Finding | None:
+        """As `Machine.unwritten`."""
+        return self._memory.unwritten(tensor, name)
 
     def __enter__(self) -> "NoKernels":
         try:

@@ -3,7 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 from ...gpu import ATEN, EmulatorError, Finding, ensure_runnable, mode
-from ...words import no_garbage
 from .answer import Answer, AnswerError, AnswerRefused, OperatorRefused, is_stub, load, trace
-from .contract import Contract
+from .call_history import FollowedCall, parting
+from .callee import Callee
+from .contract import CallForm, Contract
 from .device import Device
 from .error_line import interrupted, line_of
 from .examination import Call, Examined, Facts, Index, Runner, Unloadable
@@ -25,14 +26,16 @@ from .huge_strides import duplicate
 from .machine import Machine
 from .new_memory import NewMemory
 from .no_kernels import NoKernels
+from .operator_notes import OperatorNotes
 from .outcome import MovedBytes, Outcome, Own, Trouble, TroubleKind
 from .peak_memory import Peak
+from .session import Session
 from .tree import Args, Tree
 
 if TYPE_CHECKING:
     from ...gpu import Replay
 
-Followed = tuple[Any, np.uint64]  # the `Histories` of a call, and that of an element of its results
+Watching = Callable[[Call, Outcome, OperatorNotes], object]
 STUB = "not implemented yet"
 TUPLE = ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`"
 
@@ -40,26 +43,32 @@ TUPLE = ". A tuple is taken apart first, as in `(x,) = ctx.saved_tensors`"
 class InProcess:
     """Calls a function of this process, on copies of the arguments.
 
-    copy: makes them. guarded: whether operators are guarded, and a backend's answer has to launch Triton kernels, or
-    none; else it computes as it likes. simulated: whether such a function is handed its tensors on a simulated GPU
-    (`gpu.cuda.shimmed`), which a library that launches Triton kernels asks for.
+    callee: a function; or a `Callee`, which is called for its gradients, too, where the contract's form has upstream
+    ones. copy: makes the copies. guarded: whether operators are guarded, and a backend's answer has to launch Triton
+    kernels, or none; else it computes as it likes. simulated: the session whose simulated GPU the function finds and is
+    handed its tensors on; where it is None, an answer in Triton has one of its own as long as it is checked.
+    watch: called after the first call of each examination, with what came of it and the operators that it called.
     """
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        callee: Callable[..., Any] | Callee,
         contract: Contract,
         backend: str,
         copy: Callable[[torch.Tensor], torch.Tensor] = duplicate,
         guarded: bool = True,
-        simulated: bool = False,
+        simulated: Session | None = None,
+        watch: Watching | None = None,
     ):
         ensure_runnable(backend)
-        self.copy, self.guarded, self.simulated = copy, guarded, simulated
-        self._asked: Callable[[], AbstractContextManager[None]] = nullcontext  # around a call of the answer
+        self.copy, self.guarded, self.watch = copy, guarded, watch
+        self.session = simulated or Session(False)
         self.contract, self.backend = contract, backend
-        self._given, self.answer = function, inspect.unwrap(function)
-        self.function = contract.with_gradient(function)
+        self._notes: OperatorNotes | None = None  # of the call that is watched
+        self._callee = callee if isinstance(callee, Callee) else None
+        self._given = self._called if isinstance(callee, Callee) else callee
+        self.answer = inspect.unwrap(self._given)
+        self.function = contract.with_gradient(self._given)
 
     @classmethod
     def of(cls, answer: Answer, contract: Contract, backend: str) -> Runner:
@@ -84,19 +93,16 @@ class InProcess:
     @contextmanager
     def _on_simulated_gpu(self) -> Iterator[None]:
         """In the block the answer finds a GPU where there is none, as in the sandbox: it may ask, and do otherwise."""
-        there = self.simulated or mode() != "emulator"
+        there = self.session.simulated or mode() != "emulator"
         if there or not self.guarded or not self.contract.sees_gpu(self.backend):
             yield
             return
-        with no_garbage(for_good=False):
-            from ...gpu import shimmed
-
-        with shimmed(hides_interpreter=True, throughout=False) as gpu:
-            self.simulated, self._asked = True, gpu.calls
+        before = self.session
+        with Session(True, hides_interpreter=True) as self.session:
             try:
                 yield
             finally:
-                self.simulated, self._asked = False, nullcontext
+                self.session = before
 
     def close(self) -> None:
         """Nothing of it is left."""
@@ -104,7 +110,12 @@ class InProcess:
     def examine(self, call: Call) -> Examined:
         """Calls the function, and returns what came of it; see `Runner`."""
         replay = self._replay()
-        return _ExaminedInProcess(call, self.once(call.args, fill=call.fill, replay=replay), self, replay)
+        self._notes = notes = OperatorNotes() if self.watch else None
+        first = self.once(call.args, fill=call.fill, replay=replay)
+        self._notes = None
+        if self.watch and notes:
+            self.watch(call, first, notes)
+        return _ExaminedInProcess(call, first, self, replay)
 
     def once(
         self,
@@ -150,18 +161,28 @@ class InProcess:
         """See `Examined.parting`: of the calls on ``args`` and on ``others``."""
         if mode() != "emulator" or not self._emulated():
             return ()
-        return parting(self.followed(args, output, here), self.followed(others, output, there))
+        mine, other = self.followed(args), self.followed(others)
+        return parting(mine.element(output, here), other.element(output, there))
 
-    def followed(self, args: Args, output: int, index: Index) -> Followed:
-        """The histories of a call in the emulator, and that of an element of its results."""
+    def followed(self, args: Args) -> FollowedCall:
+        """A call in the emulator that keeps the history of each float."""
         from ...gpu import Emulator
 
         given = Given(self.contract, args, lambda name, tensor: self.copy(tensor))
-        with Emulator(follow=True) as emulator, np.errstate(all="ignore"):
+        self._place(given.handed)
+        with Emulator(follow=True) as emulator, np.errstate(all="ignore"), self.session.code():
             outputs = self.contract.returned(self.function(*given.handed), given.handed)
         histories = emulator.histories
         assert histories is not None
-        return histories, histories.of(outputs[output])[index]
+        return FollowedCall(outputs, histories, next(iter(emulator.fallbacks), None))
+
+    def _called(self, *args: Any) -> Any:
+        """The results of a `Callee`, and its gradients where the contract has upstream ones."""
+        assert self._callee is not None
+        form = self.contract.form or CallForm(len(args))
+        if self._notes is None or form.asked:
+            return self._callee.in_form(form)(*args)
+        return self._notes.of_call(self._callee, args, form.above)
 
     def _machine(self, shuffle: int | None, fill: float | None, replay: "Replay | None", given: Given) -> Machine:
         if not self._emulated():
@@ -206,7 +227,7 @@ class InProcess:
         with machine, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                with self._asked(), watch, functions:
+                with self.session.code(), watch, functions:
                     result = self.function(*args)
             except ForbiddenCall as refusal:
                 place = _opening(refusal)
@@ -235,7 +256,7 @@ class InProcess:
 
     def _place(self, args: Args) -> None:
         """Puts the tensors on the simulated GPU, where there is one."""
-        if self.simulated:
+        if self.session.simulated:
             from ...gpu import place
 
             for tensor in Tree(args).tensors:
@@ -245,7 +266,7 @@ class InProcess:
         try:
             with machine, np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                with NewMemory(machine) if mode() == "emulator" else nullcontext():
+                with self.session.code(), NewMemory(machine) if mode() == "emulator" else nullcontext():
                     return self.function(*args), None
         except EmulatorError as error:
             return None, of_emulator(error)
@@ -290,15 +311,6 @@ def _wanted(contract: Contract) -> str:
     if not contract.writes:
         return returned
     return f"{returned} and write {' and '.join(contract.writes)} in place, as `{contract.writes[0]}.copy_(...)` does"
-
-
-def parting(one: Followed, other: Followed) -> tuple[str, ...]:
-    """Where two elements part, in words: what is done in the one call, and what in the other; none where they do not,
-    or that is not found.
-    """
-    (here, h), (there, k) = one, other
-    found = here.parting(h, there, k) if h != k else None
-    return (found.here, found.there) if found else ()
 
 
 class _ExaminedInProcess(Examined):

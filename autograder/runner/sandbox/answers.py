@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
+from ...gpu import mode
 from . import roles
 from .host import Host
-from .probe import RUNGS, require
+from .probe import RUNGS, SandboxError, require
 
 if TYPE_CHECKING:
     from .compiler import Compiler
@@ -14,12 +15,15 @@ class Worker(Host):
     """Forks the processes in which answers are called; compiles on the same rung.
 
     hidden: files and folders that no answer may read, even in a folder of libraries: the records of exercises.
-    isolated: whether it has to keep answers from files and network. Raises SandboxError where it cannot.
+    isolated: whether it has to keep answers from files and network. Raises SandboxError where it cannot, and
+    where there is no Triton.
     """
 
     RUNGS: ClassVar = RUNGS
 
     def __init__(self, rung: str | None = None, hidden: tuple[str, ...] = (), isolated: bool = False):
+        if mode() == "no triton":
+            raise SandboxError("the sandbox is made for Linux with Triton")
         if isolated:
             require("good")
         super().__init__(rung, roles.answering(hidden))

@@ -10,6 +10,7 @@ import torch
 from ..call.contract import Contract
 from ..call.outcome import Outcome, Trouble, TroubleKind
 from . import status
+from .child_calls import Came
 from .status import Described, MalformedReport, Status
 from .watch import Broken, ChildExit, Limits
 from .wire.buffers import BufferLayout, Shared, contiguous, rounded
@@ -43,7 +44,7 @@ class Outcomes:
     limits: Limits
     source: str
 
-    def of(self, ended: ChildExit, rooms: list[tuple[int, int] | None], loading: str) -> list[tuple[Outcome, Status]]:
+    def of(self, ended: ChildExit, rooms: list[tuple[int, int] | None], loading: str) -> list[Came]:
         """The outcome of each call that was started, and the report that it was read from.
 
         rooms: for each call its range of the outputs. A child that was killed or failed did so in the last call.
@@ -51,19 +52,19 @@ class Outcomes:
         """
         found = [self._one(line, room) for line, room in zip(ended.reports, rooms, strict=False)]
         if ended.killed or ended.status:
-            return [*found[: ended.begun - 1], (Outcome(trouble=_end_of(ended, self.limits, loading)), Status())]
+            return [*found[: ended.begun - 1], Came(Outcome(trouble=_end_of(ended, self.limits, loading)), Status())]
         if len(found) < ended.begun:
             details = clean(ended.printed, status.DETAILS)
-            found.append((Outcome(trouble=Trouble("crashed", _LEFT, details, cell=loading)), Status()))
+            found.append(Came(Outcome(trouble=Trouble("crashed", _LEFT, details, cell=loading)), Status()))
         return found
 
-    def _one(self, line: bytes, room: tuple[int, int] | None) -> tuple[Outcome, Status]:
+    def _one(self, line: bytes, room: tuple[int, int] | None) -> Came:
         try:
             report = status.read(line, self.source)
         except MalformedReport:
-            return Outcome(trouble=Trouble("crashed", _LEFT)), Status()
+            return Came(Outcome(trouble=Trouble("crashed", _LEFT)), Status())
         if report.trouble and (report.trouble.error == "MemoryError" or _NO_MEMORY in report.trouble.message):
-            return Outcome(trouble=Trouble("memory", _too_much(self.limits), report.trouble.details)), report
+            return Came(Outcome(trouble=Trouble("memory", _too_much(self.limits), report.trouble.details)), report)
         outcome = Outcome(
             trouble=report.trouble,
             relisted=self._of_parameters(report.relisted),
@@ -84,7 +85,7 @@ class Outcomes:
                 outcome.outputs = tuple(_taken(report.outputs or (), self.outputs, *room))
             except ValueError as error:
                 outcome.trouble = Trouble("raised", str(error))
-        return outcome, report
+        return Came(outcome, report)
 
     def _of_parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Of the names that a child reported, those of parameters and of tensors in their lists."""

@@ -14,6 +14,7 @@ from ..call.examination import Call, Examined, Index, Layouts
 from ..call.outcome import FINISHING, MovedBytes, Outcome, Trouble
 from ..call.tree import Args, Tree
 from . import kernels
+from .child_calls import Asked, Came, ChildCall
 from .sources import Sources
 from .status import Status
 from .wire import plan
@@ -28,26 +29,7 @@ _KEPT = (
 )
 
 
-@dataclass(frozen=True)
-class ChildCall:
-    """One of the calls that a child makes. room: the slot of the output memory, if the outputs are needed. plan: record
-    what is done with the tensors instead of computing a result. follow: an element of a result, by output and index,
-    whose history is all that is wanted. compare: report where it parts from the one followed before.
-    """
-
-    args: Args
-    room: int | None = None
-    shuffle: int | None = None
-    fill: float | None = None
-    plan: bool = False
-    needed: bool = True  # the calls after it are made only if it succeeds
-    launches: bool = True  # report what was launched
-    follow: tuple[int, Index] | None = None
-    compare: bool = False
-
-
 RecordedPlan = tuple[dict[str, Any], dict[str, Any]]  # a checked plan, and the kernels that it launches
-Came = tuple[Outcome, Status]  # of a child's call, and the report that it was read from
 
 
 class Asks(Protocol):
@@ -83,21 +65,19 @@ class Answering:
 class Proof(Examined):
     """A call of a Triton answer, and what its kernels compute without the rest of it.
 
-    before: what came of the call on a decoy, with the record that was made of it. after: of another record, made after
-    the call. repeated: makes the call once more, in a new process.
+    asked: what came of a call on a decoy, with the record that was made of it, of the call, and of another record, made
+    after it. repeated: makes the call once more, in a new process.
     """
 
     def __init__(
         self,
         answer: Answering,
         call: Call,
-        first: Outcome,
-        before: Came,
-        after: Came | None,
+        asked: Asked,
         repeated: Callable[[], Outcome],
     ):
-        super().__init__(call, first)
-        self._answer, self._before, self._after, self._again_in_order = answer, before, after, repeated
+        super().__init__(call, asked.first.outcome)
+        self._answer, self._asked, self._again_in_order = answer, asked, repeated
 
     @functools.cached_property
     def again(self) -> Outcome:
@@ -118,7 +98,7 @@ class Proof(Examined):
         recorded = self._recorded
         if isinstance(recorded, Outcome):
             return recorded
-        return self._replayed(recorded, [ChildCall(self.call.args, 0, shuffle, fill)])[-1]
+        return self._replayed(recorded, [ChildCall(self.call.args, 0, shuffle, fill)])[-1].outcome
 
     def refilled(self, fill: float) -> Outcome:
         """What the kernels alone compute with ``fill`` in masked-off lanes."""
@@ -177,8 +157,8 @@ class Proof(Examined):
             return Outcome(trouble=Trouble("refused", complaint))
         other = call.new_decoy()
         before = ChildCall(other.args, 1, fill=call.fill, needed=False, launches=False)
-        came, *rest = self._replayed(recorded, [before, ChildCall(call.args, 0, call.order, fill)])
-        shuffled = rest[0] if rest else came
+        asked = Asked.of(self._replayed(recorded, [before, ChildCall(call.args, 0, call.order, fill)]))
+        shuffled = asked.first.outcome
         if shuffled.trouble:
             return shuffled
         # If order or lanes matter, only a run with those of the first call tells that from a result computed elsewhere.
@@ -191,8 +171,7 @@ class Proof(Examined):
         first.undefined, first.hints = shuffled.undefined, shuffled.hints
         first.finished = bool(self._finishing(recorded[0]))
         first.moved = _moved(recorded[0])
-        shuffled.decoy = other, came
-        return shuffled
+        return asked.beside(other)
 
     def _finishing(self, recorded: dict[str, Any]) -> list[dict[str, Any]]:
         """The steps of a plan by which a sum that was allowed is divided or multiplied."""
@@ -202,8 +181,8 @@ class Proof(Examined):
         """A message if state that an answer keeps between calls changes a result. If its record after a call is the
         same as before, it keeps nothing; otherwise two calls in one process must agree.
         """
-        outcome, report = self._after or (Outcome(), Status())
-        same = report.plan is not None and report.plan == self._before[1].plan
+        outcome, report = self._asked.second or Came(Outcome(), Status())
+        same = report.plan is not None and report.plan == self._asked.decoy.report.plan
         with contextlib.suppress(plan.BadPlan):
             if outcome.trouble is None and (same or self._checked(report.plan) == steps):
                 return ""
@@ -216,7 +195,7 @@ class Proof(Examined):
 
     @functools.cached_property
     def _recorded(self) -> RecordedPlan | Outcome:
-        return self._read(self._before)
+        return self._read(self._asked.decoy)
 
     def _read(self, came: Came) -> RecordedPlan | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
@@ -229,12 +208,12 @@ class Proof(Examined):
         except plan.BadPlan as error:
             return Outcome(trouble=Trouble("refused", f"{error}.", place=_UNKNOWN))
 
-    def _replayed(self, recorded: RecordedPlan, calls: list[ChildCall]) -> list[Outcome]:
-        """The outcome of each call of the recorded kernels that was started."""
+    def _replayed(self, recorded: RecordedPlan, calls: list[ChildCall]) -> list[Came]:
+        """What came of each call of the recorded kernels that was started."""
         steps, cut_out = recorded
         job = {"mode": "replay", "plan": steps, "kernels": cut_out}
-        found = [outcome for outcome, _ in self._answer.ask(job, calls, self.call.layouts)]
-        for outcome in found:
+        found = self._answer.ask(job, calls, self.call.layouts)
+        for outcome, _ in found:
             if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
                 message = f"{_ALONE} give no result: {outcome.trouble.message}"
                 outcome.trouble = replace(outcome.trouble, kind="refused", message=message)

@@ -16,13 +16,15 @@ import torch
 from ....gpu import ADVICE, Finding, KernelLaunch
 from ...call import borrowed
 from ...call.answer import Answer, AnswerError, AnswerRefused, NoFunction, load, trace
+from ...call.call_history import FollowedElement, parting
 from ...call.callee import CompareError, function_of
 from ...call.contract import CallForm, Contract
 from ...call.elements import span
 from ...call.given import shares_memory
 from ...call.machine import Machine
 from ...call.outcome import Outcome, Trouble
-from ...call.runner import Followed, InProcess, parting
+from ...call.runner import InProcess
+from ...call.session import Session
 from ...call.tree import Tree
 from ..wire.buffers import DTYPES, BufferLayout, contiguous, opened, rounded, tensor_in
 from . import native_code
@@ -50,11 +52,10 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
     form = contract.form
     # A replay has nothing of an answer that could ask; of other code it calls operators that a GPU computes otherwise.
     gpu = contract.sees_gpu(job["backend"]) and (form is not None or job["mode"] == "answer")
-    functions = _Functions(gpu)
+    functions, session = _Functions(gpu), Session(gpu, hides_interpreter=True)
     torch.set_num_threads = _no_threads
     leave_out_drawing()
-    if gpu:
-        simulate_gpu()
+    _simulate(session)
     if form:  # new memory holds the same in each call: what nobody writes is no difference between code and its replay
         borrowed.fill_new_memory()
     anything, gradient = contract.witness or bool(form and not form.basic), bool(contract.gradient_of or form)
@@ -64,7 +65,7 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
         for call in job["calls"]:
             _arguments(call["args"], memory)  # to map those that lie far apart a C function is called
         native_code.end()
-        calls = functools.partial(_runner, contract=contract, backend=job["backend"], gpu=gpu)
+        calls = functools.partial(_runner, contract=contract, backend=job["backend"], session=session)
         function = functions.of(job, contract, parent.loaded)
         for call in job["calls"]:
             if call["follow"]:
@@ -87,12 +88,12 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
 _held = contextlib.ExitStack()  # until this process ends
 
 
-def simulate_gpu() -> None:
-    """Simulates a GPU (`gpu.cuda`) as long as this process lives; no setting says that kernels are interpreted."""
-    from ....gpu import shimmed
-
-    _held.enter_context(shimmed(hides_interpreter=True))
-    del os.environ["CUDA_VISIBLE_DEVICES"]  # which is empty, and says that there is no GPU
+def _simulate(session: Session) -> None:
+    """Begins the session, as long as this process lives: nothing but the answer runs in it."""
+    _held.enter_context(session)
+    _held.enter_context(session.code())
+    if session.simulated:
+        del os.environ["CUDA_VISIBLE_DEVICES"]  # which is empty, and says that there is no GPU
 
 
 def _no_threads(nthreads: int) -> None:
@@ -142,7 +143,7 @@ class _Functions:
         self.failed: list[AnswerError] = []  # the first of each of the answer's cells
         self._kernels: Kernels | None = None
         self._cut_out: dict[str, Any] | None = None
-        self._followed: Followed | None = None  # by the last call that was to
+        self._followed: FollowedElement | None = None  # by the last call that was to
 
     def of(self, job: dict[str, Any], contract: Contract, loaded: Callable[[], None]) -> "Repeated | BaseException":
         """The answer, which is loaded once, or the player of a plan; the error where there is none."""
@@ -165,7 +166,7 @@ class _Functions:
         before = self._followed if call["compare"] else None
         try:
             output, index = call["follow"]
-            self._followed = runner.followed(_arguments(call["args"], inputs), output, tuple(index))
+            self._followed = runner.followed(_arguments(call["args"], inputs)).element(output, tuple(index))
         except BaseException as error:
             return _report(Outcome(trouble=_trouble(error)))
         return _report(Outcome()) | {"parting": parting(before, self._followed) if before else ()}
@@ -198,11 +199,11 @@ def _one(
     return report
 
 
-def _runner(function: Any, contract: Contract, backend: str, gpu: bool, recorded: bool = False) -> InProcess:
+def _runner(function: Any, contract: Contract, backend: str, session: Session, recorded: bool = False) -> InProcess:
     """Calls the function on tensors that are its own."""
     kind = Recorded if recorded else InProcess
     guarded = contract.form is None
-    return kind(function, contract, backend, copy=lambda tensor: tensor, guarded=guarded, simulated=gpu)
+    return kind(function, contract, backend, copy=lambda tensor: tensor, guarded=guarded, simulated=session)
 
 
 def _with_origin(report: dict[str, Any], failed: list[AnswerError]) -> dict[str, Any]:

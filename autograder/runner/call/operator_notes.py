@@ -1,18 +1,16 @@
-"""Which operators of PyTorch a function calls: whether a candidate computes, and what kind of sums a reference has."""
+"""Notes which operators of PyTorch a function calls."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ...gpu import ATEN, lazily
-from ...runner import Args, Callee, Tree
-from ..records.borrowed import TorchDispatchMode, differentiating, schema
+from .borrowed import TorchDispatchMode, differentiating, schema
+from .callee import Callee
+from .tree import Args, Tree
 
-CONTRACTIONS = frozenset("mm bmm addmm baddbmm mv dot addmv convolution _int_mm einsum linear".split())
-ADDED_AT = frozenset("scatter_add scatter_reduce index_add index_reduce index_put _index_put_impl".split())
 MOVES = ATEN.memory | frozenset(  # what moves numbers, or reads them, without computing
     "cat stack arange index item _local_scalar_dense constant_pad_nd set copy select_backward slice_backward "
     "expand_copy _unsafe_index resize".split()
@@ -66,10 +64,3 @@ class OperatorNotes(TorchDispatchMode):
 def named(schema: str) -> str:
     """``scale`` for ``aten::scale_``; the whole name of an operator that is not PyTorch's own."""
     return ATEN.base(schema) if schema.startswith("aten::") else schema
-
-
-def rounds_within(names: Iterable[str]) -> bool:
-    """Whether a product of matrices, a convolution, an attention or an addition at indices is among the operators: in
-    half precision its terms or partial sums are rounded, each implementation's at other places.
-    """
-    return any(name in CONTRACTIONS | ADDED_AT or "attention" in name for name in names)
