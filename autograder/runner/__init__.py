@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .call.operator_notes import MOVES, OperatorNotes
     from .call.outcome import Decoy, Outcome, Trouble
     from .call.printing import for_a_reader
-    from .call.runner import InProcess
+    from .call.runner import InProcess, Watching
     from .call.session import Session
     from .call.tree import Args, Tree
     from .doctor.doctor import close_to_others

@@ -1,6 +1,5 @@
 """One package, which the path has: ``python one.py NAME VERSION [EXERCISE ...]`` prints a line of JSON per exercise."""
 
-import contextlib
 import json
 import os
 import sys
@@ -10,21 +9,16 @@ os.environ["TORCHDYNAMO_DISABLE"] = "1"
 
 import torch
 from adapters import ADAPTERS
-from graded_kernels.autograder.gpu.cuda import shimmed
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import find
-from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner import InProcess, Session
 
 
-def refuse(text: str) -> None:
-    raise NotImplementedError(text)
-
-
-def row(exercise: str, function, simulated: bool) -> dict:
+def row(exercise: str, function, session: Session) -> dict:
     """The cases that fail, those that rest on a convention apart, and the bug that the results match."""
     record = find(exercise)
-    runner = InProcess(function, record.contract, "triton", guarded=False, simulated=simulated)
+    runner = InProcess(function, record.contract, "triton", guarded=False, simulated=session)
     report = judge(record, runner, Settings("triton", compiler=False, require=("correct",), conventions="pytorch"))
     needed = [case for case in report.cases if not case.bonus and case.kind in (None, "correct")]
     failing = [case for case in needed if case.status in ("fail", "error")]
@@ -47,7 +41,7 @@ def _message(case) -> str:
 
 def main(name: str, version: str, *exercises: str) -> None:
     simulated = name != "torch" and not torch.cuda.is_available()
-    with shimmed(refuse) if simulated else contextlib.nullcontext():
+    with Session(simulated) as session, session.code():
         try:
             found = ADAPTERS[name](tuple(int(part) for part in version.split(".")[:2] if part.isdecimal()))
         except Exception as error:
@@ -55,7 +49,7 @@ def main(name: str, version: str, *exercises: str) -> None:
             return
         for exercise, function in found.items():
             if not exercises or exercise in exercises:
-                print(json.dumps(row(exercise, function, simulated)), flush=True)
+                print(json.dumps(row(exercise, function, session)), flush=True)
 
 
 if __name__ == "__main__":

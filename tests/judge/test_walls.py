@@ -14,12 +14,14 @@ from house import (
     circle,
     crossings,
     folders_above,
+    inherited,
     past_faces,
     private,
     product,
     repeated,
     repeated_classes,
     rooms_upward,
+    run_by_judge,
     sources,
     upward,
 )
@@ -121,6 +123,33 @@ def test_what_runs_an_answer_does_not_know_what_is_right(name):
             reached.add(one)
             queue += graph[one]
     assert {product(one) for one in reached} & {"exercises", "judge", "classroom"} == set()
+
+
+def test_the_runner_calls_what_is_judged():
+    none(run_by_judge(HOUSE))
+
+
+def test_no_class_inherits_from_another_product():
+    none(inherited(HOUSE))
+
+
+def test_who_calls_or_inherits_across_a_wall_is_seen(tmp_path):
+    for name, text in {
+        "gpu/__init__": "",
+        "runner/__init__": "if TYPE_CHECKING:\n    from .calls import InProcess\n",
+        "judge/compare": "from ..gpu import Emulator, Finding\nfrom ..runner import InProcess\n\n\n"
+        "class Noted(InProcess):\n    def call(self):\n        from ..gpu import place\n",
+        "runner/calls": "from ..gpu import Emulator\n\n\nclass InProcess: ...\nclass Recorded(InProcess): ...\n",
+    }.items():
+        path = tmp_path / "house" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    house = tmp_path / "house"
+    assert sorted(run_by_judge(house)) == [
+        "house/judge/compare.py:1 takes Emulator from gpu: have the runner call what it is for",
+        "house/judge/compare.py:7 takes place from gpu: have the runner call what it is for",
+    ]
+    assert inherited(house) == ["house/judge/compare.py:5: Noted inherits InProcess of runner: call it"]
 
 
 def test_what_crosses_a_wall_is_seen(tmp_path):

@@ -144,6 +144,34 @@ def private(house: Path) -> list[str]:
     return found
 
 
+def inherited(house: Path) -> list[str]:
+    """Classes that inherit from a class of another product: a callback says what is wanted of it."""
+    known, found = sources(house), []
+    for name, path in known.items():
+        foreign = {alias: other for _, other, alias in imported(name, path, known) if product(other) != product(name)}
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for base in node.bases if isinstance(node, ast.ClassDef) else ():
+                word = ast.unparse(base).partition("[")[0].partition(".")[0]
+                if word in foreign:
+                    where = f"{path.relative_to(house.parent)}:{base.lineno}"
+                    found.append(f"{where}: {node.name} inherits {ast.unparse(base)} of {foreign[word]}: call it")
+    return found
+
+
+# What the judge takes from gpu: data, what compilers say as data, and a decorator of its own modes of PyTorch.
+DATA = frozenset("ATEN CANNOT_SHOW CannotCompile Finding KernelLaunch LANE_VALUES Target compile_report lazily".split())
+
+
+def run_by_judge(house: Path) -> list[str]:
+    """Names of gpu in the judge that are no data: what runs code is the runner's."""
+    return [
+        f"{where} takes {alias} from {module}: have the runner call what it is for"
+        for (module, alias), places in crossings(house).items()
+        for where in places
+        if product(module) == "gpu" and alias not in DATA and where.startswith(f"{house.name}/judge/")
+    ]
+
+
 def past_faces(house: Path) -> list[str]:
     """Imports from the inside of another product. The command line enters each by its commands."""
     return [

@@ -11,7 +11,7 @@ from .batch import Batch
 from .compositions import Composition, compositions, whole_batch
 from .dependence import Difference
 
-Named = tuple[dict[str, Tensor], FollowedCall]  # the results of a call by name, and their histories
+NamedHistories = tuple[dict[str, Tensor], FollowedCall]  # the results of a call by name, and their histories
 ASKED = 4  # batches in which histories are compared: row 0 alone comes first
 
 
@@ -49,7 +49,7 @@ def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
     return f"They part here: with {rows} {found.here}; with {batch.rows} {found.there}", *lines
 
 
-def _followed(batch: Batch, one: Composition, left_out: dict[str, str]) -> Named | None:
+def _followed(batch: Batch, one: Composition, left_out: dict[str, str]) -> NamedHistories | None:
     """The results of a call, and the histories of its floats."""
     followed = batch.followed(one)
     if followed and followed[1].one_by_one:
@@ -59,7 +59,7 @@ def _followed(batch: Batch, one: Composition, left_out: dict[str, str]) -> Named
     return followed
 
 
-def _other_history(one: Composition, output: str, part: Named, whole: Named) -> Difference | None:
+def _other_history(one: Composition, output: str, part: NamedHistories, whole: NamedHistories) -> Difference | None:
     (here, call), (there, other) = part, whole
     if not here[output].is_floating_point() or here[output].itemsize == 1:
         return None

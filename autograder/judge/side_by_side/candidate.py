@@ -16,12 +16,12 @@ from ...runner import (
     OperatorNotes,
     Outcome,
     Session,
+    Watching,
 )
 from .method import Method, in_derivative, method_of
 from .reference import Reference
 from .reference_record import record_of
 
-Watching = Callable[[Call, Outcome, OperatorNotes], object]
 Noting = Callable[[Method], object]
 
 
@@ -90,7 +90,11 @@ def _is_attached(callee: Callee, contract: Contract, session: Session, call: Cal
 
 
 def _runner(
-    callee: Callee, contract: Contract, form: CallForm, session: Session, watch: Watching | None = None
+    callee: Callee,
+    contract: Contract,
+    form: CallForm,
+    session: Session,
+    watch: Watching | None = None,
 ) -> InProcess:
     contract = replace(contract, form=replace(form, inputs=len(contract.parameters) - form.above))
     return InProcess(callee, contract, "triton", guarded=False, simulated=session, watch=watch)
