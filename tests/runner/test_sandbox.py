@@ -235,7 +235,7 @@ GUARDLESS = """
 import sys
 for name, module in list(sys.modules.items()):
     if name.endswith("call.guards"):
-        module.OperatorWatch.__torch_dispatch__ = lambda self, func, types, args=(), kwargs=None: func(*args, **(kwargs or {}))
+        module.OperatorWatch.__torch_dispatch__ = lambda self, func, types, args=(), kw=None: func(*args, **(kw or {}))
 """
 LATE = """
 import torch
