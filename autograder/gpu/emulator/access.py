@@ -9,8 +9,8 @@ import numpy as np
 
 from . import messages
 from .address_space import Outside, Region, RegionPart, distinct
-from .claims import FalseClaim
-from .findings import EmulatorError, Place, Waiting, current_place
+from .claims import Claims
+from .findings import EmulatorError, FindingKind, Waiting, current_place
 from .footprint import ConcurrentLaunch, Footprint, Kept
 from .order import Order
 from .poison import memory
@@ -49,7 +49,7 @@ class Access(Footprint):
         super().__init__(kernel, grid, first)
         self._shadow, self._report, self._hint, self._poisoned = shadow, report, hint, poisoned
         self._undefined, self._unordered = undefined, unordered
-        self._order = Order()
+        self._order, self.claims = Order(), Claims()
         self.keeps = False  # whether ``kept`` is wanted
         self.beside: list[ConcurrentLaunch] = []  # earlier launches that a GPU may run at the same time
         self.tells_readers = False  # whether a later launch may be one that runs at the same time
@@ -224,11 +224,13 @@ class Access(Footprint):
                     ),
                 )
 
-    def note_false_claim(self, claim: FalseClaim, program: int, place: Place) -> None:
-        """Reports a claim about values that is false in a program."""
-        region, where = self.space.find(claim.value), self.grid_index(program)
-        make = functools.partial(messages.false_hint, self.kernel, claim, region, where)
-        self._report("false-hint", region.name if region else "", make, place)
+    def end(self) -> None:
+        """Reports, of claims about values that were false, the first program, and whether an address was made of it."""
+        for number, (claim, tensor, program, place) in self.claims.false.items():
+            region, where = self.space.find(claim.value), self.grid_index(program)
+            kind: FindingKind = "misleading-hint" if self.claims.misleads(number) else "false-hint"
+            make = functools.partial(messages.false_hint, kind, self.kernel, claim, region, where)
+            self._report(kind, tensor, make, place)
 
     def barrier(self) -> None:
         """Has the program's threads wait for each other: what one has stored the others can load."""

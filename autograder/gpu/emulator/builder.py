@@ -56,7 +56,14 @@ class StrictBuilder(Atomics):
         """Reports what `tl.multiple_of` or one of its like claims of a handle where it is false."""
         found = self._false_claim(name, handle, handle.data, sizes)
         if found is not None:
-            self.access.note_false_claim(found, self.access.program, current_place())
+            place = current_place()
+            self.access.claims.add(found, self._about(found), self.access.program, place)
+            offsets.doubt(handle, self.access.claims.number(self._about(found), place))
+
+    def _about(self, claim: claims.FalseClaim) -> str:
+        """The parameter whose pointers a claim is about, "" for integers."""
+        region = self.access.space.find(claim.value)
+        return region.name if region else ""
 
     def _false_claim(
         self, name: str, handle: TensorHandle, data: np.ndarray, sizes: list[int]

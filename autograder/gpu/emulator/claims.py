@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .findings import Place
+
+_WIDEST = 16  # bytes of one access
 NAMES = ("multiple_of", "max_contiguous", "max_constancy")
 
 
@@ -18,6 +21,39 @@ class FalseClaim:
     size: int
     value: int
     before: int | None
+
+
+class Claims:
+    """False claims of a launch, by number: each tensor and line has one. false: of each the first, with the tensor, ""
+    for integers, the program's number and the place.
+    """
+
+    def __init__(self) -> None:
+        self.false: dict[int, tuple[FalseClaim, str, int, Place]] = {}
+        self._reached: dict[int, int] = {}
+        self._numbers: dict[tuple[str, Place], int] = {}
+
+    def number(self, tensor: str, place: Place) -> int:
+        """The number of the claim about a tensor at a place."""
+        return self._numbers.setdefault((tensor, place), len(self._numbers))
+
+    def add(self, claim: FalseClaim, tensor: str, program: int, place: Place) -> None:
+        """Keeps a claim that is false in a program, if it is the first there."""
+        self.false.setdefault(self.number(tensor, place), (claim, tensor, program, place))
+
+    def reach(self, number: int, itemsize: int) -> None:
+        """Notes that elements of so many bytes are loaded or stored at addresses made of what a claim is about."""
+        self._reached[number] = min(itemsize, self._reached.get(number, itemsize))
+
+    def misleads(self, number: int) -> bool:
+        """Whether a compiler that believes a false claim joins lanes at a misaligned address, in an access of 16 bytes
+        at most. It does not follow of runs and groups shorter than claimed, as those of rows that wrap around.
+        """
+        claim, tensor, _, _ = self.false[number]
+        if claim.name != "multiple_of" or number not in self._reached:
+            return False
+        widest = _WIDEST if tensor else _WIDEST // self._reached[number]
+        return claim.value % min(claim.size, max(widest, 1)) != 0
 
 
 def false_claim(name: str, values: np.ndarray, sizes: list[int], step: int) -> FalseClaim | None:

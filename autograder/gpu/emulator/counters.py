@@ -1,5 +1,6 @@
 """The counter of a loop, as Triton's compiler has it: a tensor, of 64 bits where a bound has them."""
 
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -78,7 +79,7 @@ def counter(function: Callable[..., Any], bounds: tuple[Any, ...], named: dict[s
     wide = any(abs(bound).max() >= 2**31 for bound in limits) or any(
         bound.dtype.primitive_bitwidth > 32 for bound in tensors
     )
-    mark = min(max((offsets.kind_of(bound.handle) for bound in tensors), default=0), offsets.PROGRAM)
+    mark = functools.reduce(offsets.total, (offsets.quotient(offsets.kind_of(bound.handle)) for bound in tensors), 0)
     rounds = _one_if_equal(np.maximum(-((start - stop) // step), 0))
     return Counter(start, step, rounds, tl.int64 if wide else tl.int32, mark)
 

@@ -265,6 +265,7 @@ class Emulator:
 
     def end(self, access: Access) -> None:
         """Ends the launch under way and adds up its traffic."""
+        access.end()
         self.launching = False
         self._access = None
         for region in access.space.regions:

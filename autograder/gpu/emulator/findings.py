@@ -28,6 +28,7 @@ FindingKind = Literal[
     "unsupported",
     "not-emulated",
     "false-hint",
+    "misleading-hint",
     "kernel-error",
     "left-state",
     # of hints

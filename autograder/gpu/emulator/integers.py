@@ -12,7 +12,7 @@ from triton.runtime.interpreter import TensorHandle
 
 from . import offsets
 from .access import Access
-from .handles import kept
+from .handles import kept, numpy_type
 
 Operation = Callable[..., Any]  # of numpy, on arrays
 
@@ -125,8 +125,11 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
 
     def _reached(self, ptrs: TensorHandle) -> None:
         """Notes an access to memory through these pointers."""
-        if offsets.outgrows(offsets.kind_of(ptrs)):
+        kind = offsets.kind_of(ptrs)
+        if offsets.outgrows(kind):
             self.emulator.loose("offsets")
+        for claim in offsets.doubts(kind) if kind else ():
+            self.access.claims.reach(claim, numpy_type(ptrs.get_element_ty()).itemsize)
 
 
 def _most(integers: np.ndarray) -> int:

@@ -376,20 +376,30 @@ def configuration(kernel: str, chosen: str, place: Place) -> Finding:
     return Finding("configuration", text, kernel, line=place.line, source=place.source, file=place.file)
 
 
-def false_hint(kernel: str, claim: FalseClaim, region: Region | None, program: Program, place: Place) -> Finding:
-    """A claim about values that is false. region: of the pointers that it is about; None where it is about integers."""
+def false_hint(
+    kind: FindingKind, kernel: str, claim: FalseClaim, region: Region | None, program: Program, place: Place
+) -> Finding:
+    """A claim about values that is false: a "misleading-hint" where an address was made of them. region: of the
+    pointers that it is about; None where it is about integers.
+    """
     value, before = (_shown(number, region) for number in (claim.value, claim.before or 0))
     wrong = {
         "multiple_of": f"{value} begins a run of neighbours and is not a multiple of {claim.size}",
         "max_contiguous": f"{value} does not follow {before} as its neighbour, in a run of {claim.size}",
         "max_constancy": f"{value} comes after {before}, in a group of {claim.size} equal values",
     }
+    means = "A compiler that believes it may load or store other elements."
+    if kind == "misleading-hint":
+        means = (
+            "The kernel loads or stores at an address made of it, and a compiler that believes it joins lanes into one "
+            "access: a GPU then faults on a misaligned address, or takes other elements."
+        )
     text = (
-        f"`tl.{claim.name}` in `{kernel}` is false in program {program}, {place}: {wrong[claim.name]}. A compiler that "
-        "believes it may load or store other elements. Take it out, or claim what is true."
+        f"`tl.{claim.name}` in `{kernel}` is false in program {program}, {place}: {wrong[claim.name]}. {means} Take it "
+        "out, or claim what is true."
     )
     tensor = region.name if region else ""
-    return Finding("false-hint", text, kernel, tensor, None, program, place.line, place.source, place.file)
+    return Finding(kind, text, kernel, tensor, None, program, place.line, place.source, place.file)
 
 
 def _shown(value: int, region: Region | None) -> str:

@@ -1,7 +1,8 @@
 """How large the integers of a kernel could become in a larger tensor, and whether an offset would outgrow its 32 bits.
 
 No case is large enough to show it of every kernel. So integers carry a mark of what they are made of, in the ``attr``
-of their handle, from the operation that makes them to the pointer that they are added to.
+of their handle, from the operation that makes them to the pointer that they are added to. With it goes which false
+claims about values (`claims`) were made of them: above the bits of a kind, one bit for each claim.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ PROGRAM = 3  # programs of the first axis: with a constant times them, up to the
 INDEX = 4  # the latter product, in 32 bits: an index of one dimension, or an offset into a whole tensor
 WIDE = 5  # a product in 64 bits
 NARROW = 6  # a product of two numbers that vary, in 32 bits: an offset into a whole tensor
+_KINDS = 7
+_CLAIMS = 3  # bits below those of claims
 
 
 def mark(handle: TensorHandle, kind: int) -> TensorHandle:
@@ -23,6 +26,16 @@ def mark(handle: TensorHandle, kind: int) -> TensorHandle:
     if kind:
         handle.attr[_MARK] = kind
     return handle
+
+
+def doubt(handle: TensorHandle, claim: int) -> None:
+    """Marks a handle with the number of a claim about it that is false; not what it was made of."""
+    handle.attr = {**handle.attr, _MARK: kind_of(handle) | 1 << (_CLAIMS + claim)}
+
+
+def doubts(kind: int) -> list[int]:
+    """The numbers of the false claims in a mark."""
+    return [claim for claim in range((kind >> _CLAIMS).bit_length()) if kind >> (_CLAIMS + claim) & 1]
 
 
 def kind_of(handle: TensorHandle) -> int:
@@ -33,6 +46,8 @@ def kind_of(handle: TensorHandle) -> int:
 
 def product(one: int, other: int, wide: bool) -> int:
     """The mark of a product, or of a number shifted to the left. wide: in 64 bits."""
+    if claims := (one | other) & ~_KINDS:
+        return product(one & _KINDS, other & _KINDS, wide) | claims
     low, high = min(one, other), max(one, other)
     if high == NARROW or not high:
         return high
@@ -45,24 +60,24 @@ def product(one: int, other: int, wide: bool) -> int:
 
 def total(one: int, other: int) -> int:
     """The mark of a sum or a difference. Beside a product in 64 bits an index is one of the last dimension."""
-    return max(one, other)
+    return max(one & _KINDS, other & _KINDS) | (one | other) & ~_KINDS
 
 
 def quotient(one: int) -> int:
     """The mark of a quotient."""
-    return min(one, PROGRAM)
+    return min(one & _KINDS, PROGRAM) | one & ~_KINDS
 
 
 def least(one: int, other: int) -> int:
     """The mark of a minimum, or of a remainder of the division by ``other``."""
-    return min(one, other)
+    return min(one & _KINDS, other & _KINDS) | (one | other) & ~_KINDS
 
 
 def converted(one: int, wide: bool) -> int:
     """The mark of an integer in another number of bits."""
-    return INDEX if one == WIDE and not wide else one
+    return INDEX | one & ~_KINDS if one & _KINDS == WIDE and not wide else one
 
 
 def outgrows(kind: int) -> bool:
     """Whether an offset of this mark wraps around in a tensor that is large enough."""
-    return kind in (INDEX, NARROW)
+    return kind & _KINDS in (INDEX, NARROW)

@@ -99,6 +99,11 @@ RULES = {
         "Several programs store one value to one element",
         "Let one program store it, as with `mask=tl.program_id(0) == 0`.",
     ),
+    "misleading-hint": Rule(
+        "fault",
+        "A hint to the compiler that is false, and reaches an address",
+        "Remove `tl.multiple_of` and the like, or claim what is true.",
+    ),
     "false-hint": Rule(
         "hint",
         "A hint to the compiler that is false",

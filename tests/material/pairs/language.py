@@ -41,3 +41,18 @@ def persistent_programs(wrong):
     x, y = torch.randn(128, device="cuda"), torch.empty(128, device="cuda")
     persistent_kernel[(3,)](x, y, 128, WRONG=wrong, BLOCK=16)
     return y, 2 * x
+
+
+@triton.jit
+def promised_kernel(x, y, n, shift, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.multiple_of(shift, 16) + tl.arange(0, BLOCK)
+    tl.store(y + i, 2 * tl.load(x + i, mask=i < n, other=0.0), mask=i < n)
+
+
+@pair("misleading-hint")
+def an_offset_that_is_said_to_be_a_multiple(wrong):
+    """Wrong: it is none, and loads of several elements are misaligned."""
+    x, shift = torch.randn(100, device="cuda"), 3 if wrong else 32
+    y = x.clone()
+    promised_kernel[(2,)](x, y, 100, shift, BLOCK=64)
+    return y[shift:], 2 * x[shift:]

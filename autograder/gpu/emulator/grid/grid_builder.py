@@ -16,6 +16,7 @@ from .. import offsets
 from ..access import Access
 from ..atomics import SCOPE_CTA, Mask, mask_of
 from ..builder import StrictBuilder
+from ..findings import current_place
 from ..handles import kept, numpy_type
 from .fallback import Fallback, TooWide
 from .memory import Memory
@@ -80,9 +81,9 @@ class GridBuilder(StrictBuilder):
             row = live[place]
             found = self._false_claim(name, handle, data[row : row + 1] if len(data) > 1 else data, sizes)
             if found is not None:
-                region = self.access.space.find(found.value)
-                tensor = region.name if region else ""
-                self.emulator.note_false_claim(found, tensor, int(ranks[place]), int(self.programs.numbers[row]))
+                tensor, number = self._about(found), int(self.programs.numbers[row])
+                self.emulator.note_false_claim(found, tensor, int(ranks[place]), number)
+                offsets.doubt(handle, self.access.claims.number(tensor, current_place()))
                 return
 
     def switch(self, programs: Programs) -> None:

@@ -14,7 +14,7 @@ from triton.runtime import interpreter
 from .. import messages
 from ..access import Access
 from ..address_space import Region
-from ..claims import FalseClaim
+from ..claims import Claims, FalseClaim
 from ..findings import Finding, Place, current_place, is_defect
 from .fallback import Defect, Fallback, NoLockstep, TooWide, Traced
 from .freed_memory import keep_freed_memory
@@ -115,15 +115,15 @@ def run(
             memory.settle()
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
-        access.started = 0
+        access.started, access.claims = 0, Claims()
         if is_defect(reason):
             raise Defect(str(reason)) from reason
         return _sentence(reason)
     finally:
         access.printed = None
     memory.finish()
-    for (_, place), (_, _, claim, program) in sorted(watcher.false_claims.items(), key=lambda noted: noted[1][:2]):
-        access.note_false_claim(claim, access.first + 1 + program, place)
+    for (tensor, place), (_, _, claim, program) in sorted(watcher.false_claims.items(), key=lambda noted: noted[1][:2]):
+        access.claims.add(claim, tensor, access.first + 1 + program, place)
     for (kind, tensor, place), make in watcher.noticed.items():
         emulator.notice(kind, make, tensor, place)
     if key is not None and not watcher.noticed and not watcher.false_claims:
