@@ -1,5 +1,7 @@
 """What the emulator runs and Triton's compiler refuses is a finding, with its line; nothing else that is in the way."""
 
+import contextlib
+
 import faultless
 import pairs
 import pytest
@@ -12,7 +14,7 @@ from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 from triton.compiler.errors import CompileTimeAssertionFailure
-from triton.runtime.errors import InterpreterError
+from triton.runtime.errors import InterpreterError, OutOfResources
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 FACTOR = 2
@@ -404,3 +406,64 @@ def test_no_right_program_is_accused():
         if not one.without:
             asked = events_of(lambda program=one.program: program(wrong=False), shim=True)[1]
             assert [event for event in asked if "finding" in event] == []
+
+
+@triton.jit
+def casts(x, y, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(y + i, tl.load(x + i).to(tl.float8e4nv))
+
+
+@pytest.mark.parametrize("device", ["a100", "h100"])
+def test_the_compiler_is_asked_for_the_gpu_that_is_simulated(device):
+    """An A100 has no float8 with three bits."""
+    front, findings = FrontEnd(compile_jobs, device), []
+
+    def ask(form):
+        findings.append(front.event(form).get("finding"))
+        return findings[-1]
+
+    with watched(lambda event: None, device=device, ask=ask):
+        x, y = torch.ones(16, device="cuda"), torch.empty(16, dtype=torch.float8_e4m3fn, device="cuda")
+        if device == "h100":
+            casts[(1,)](x, y, BLOCK=16)
+            assert findings == [None]
+            return
+        with pytest.raises(EmulatorError, match="fp8e4nv not supported"):
+            casts[(1,)](x, y, BLOCK=16)
+    assert findings[0]["kind"] == "unsupported"
+    assert "sm_90 takes it: if the kernel is for such a GPU, pass --device h100" in findings[0]["message"]
+
+
+@triton.jit
+def large_product(a, b, c, K, B: tl.constexpr, BK: tl.constexpr):
+    i, j, total = tl.arange(0, B), tl.arange(0, BK), tl.zeros((B, B), tl.float32)
+    for start in range(0, K, BK):
+        left = tl.load(a + i[:, None] * K + start + j)
+        total = tl.dot(left, tl.load(b + (start + j)[:, None] * B + i), total)
+    tl.store(c + i[:, None] * B + i, total)
+
+
+@pytest.mark.parametrize("stages", [1, 5])
+@pytest.mark.parametrize("tuned", [False, True])
+def test_more_shared_memory_than_the_gpu_has(stages, tuned):
+    """An autotuner passes over such a configuration, as it does on a GPU."""
+    front, kinds = FrontEnd(compile_jobs, "a100"), []
+
+    def ask(form):
+        said = front.event(form).get("finding")
+        kinds.extend([said["kind"]] if said else [])
+        return said
+
+    kernel, options = large_product, {"num_stages": stages}
+    if tuned:
+        kernel, options = triton.autotune([triton.Config({}, num_stages=s) for s in (stages, 2)], [])(kernel), {}
+    events = []
+    with watched(events.append, device="a100", ask=ask):
+        a, b = (torch.randn(128, 512, device="cuda").half() for _ in range(2))
+        c = torch.empty(128, 128, device="cuda")
+        with pytest.raises(OutOfResources) if stages == 5 and not tuned else contextlib.nullcontext():
+            kernel[(1,)](a, b, c, 512, B=128, BK=128, **options)
+    found = [event["finding"]["kind"] for event in events if "finding" in event]
+    assert found == ["resources"] * (stages == 5 and not tuned)
+    assert kinds == ["resources"] * (stages == 5)

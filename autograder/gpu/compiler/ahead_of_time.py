@@ -114,16 +114,22 @@ def compile_report(
     }
 
 
-def front_end(launches: Sequence[KernelLaunch], run_jobs: RunJobs, known: Sequence[KernelLaunch] = ()) -> list[Json]:
-    """What Triton's front end says of these launches, for the first of the default targets: a row for each, as in
-    `compile_report`. Its status is "fail" where the compiler itself refuses the launch, and "not-run" wherever
-    something else was in the way. ``only_in``: how the launch differs from those that compile, of these and of the
-    ``known`` ones.
+def front_end(
+    launches: Sequence[KernelLaunch],
+    run_jobs: RunJobs,
+    known: Sequence[KernelLaunch] = (),
+    target: str = "sm_90",
+    whole: bool = False,
+) -> list[Json]:
+    """What Triton's front end says of these launches, for a target: a row for each, as in `compile_report`. Its status
+    is "fail" where the compiler itself refuses the launch, and "not-run" wherever something else was in the way.
+    ``only_in``: how the launch differs from those that compile, of these and of the ``known`` ones. whole: what the
+    whole compiler says, which knows what a program needs.
     """
     version = _triton_version()
     if version is None:
         return []
-    jobs = [job for launch in launches for job in _prepare(launch, Target.named()[:1], version, whole=False)]
+    jobs = [job for launch in launches for job in _prepare(launch, Target.named(target), version, whole)]
     with contextlib.suppress(CannotCompile):
         for first in range(0, len(jobs), _AT_ONCE):
             _compile(jobs[first : first + _AT_ONCE], run_jobs)

@@ -4,6 +4,7 @@ It replaces the class of the interpreter's one builder.
 """
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -260,6 +261,7 @@ class StrictBuilder(Atomics):
         self, a: TensorHandle, b: TensorHandle, d: TensorHandle, input_precision: Any, max_num_imprecise_acc: Any
     ) -> TensorHandle:
         self.exchanged()
+        self.access.products.add((self._bytes(a) + self._bytes(b), self._bytes(d)))
         if self._is_foreign(a.dtype, b.dtype):
             return super().create_dot(a, b, d, input_precision, max_num_imprecise_acc)
         if a.dtype.scalar == tl.float32 and input_precision == ir.INPUT_PRECISION.TF32x3:
@@ -273,6 +275,10 @@ class StrictBuilder(Atomics):
             return rounded(np.matmul(left, right) + d.data, d.dtype.scalar)
         product = products.product if d.data.dtype == np.float64 else products.product_float32
         return rounded(product(wide(a), wide(b)) + d.data, d.dtype.scalar)
+
+    def _bytes(self, block: TensorHandle) -> int:
+        """Those of a program's block."""
+        return math.prod(block.data.shape[self.front :]) * int(block.data.itemsize)
 
     def create_dot_scaled(
         self,

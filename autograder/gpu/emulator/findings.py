@@ -26,6 +26,7 @@ FindingKind = Literal[
     "endless-wait",
     "grid",
     "unsupported",
+    "resources",
     "not-emulated",
     "false-hint",
     "misleading-hint",

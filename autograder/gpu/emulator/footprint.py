@@ -75,6 +75,7 @@ class Footprint:
         self.space = AddressSpace()
         self.kept: dict[int, Kept] = {}
         self.ordered = False
+        self.products: set[tuple[int, int]] = set()
 
     def index(self, number: int) -> tuple[int, int, int] | None:
         """Grid index of a program number; None for "several programs"."""

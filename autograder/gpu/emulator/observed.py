@@ -19,7 +19,7 @@ from .findings import EmulatorError, Finding, Place
 from .footprint import BLOCK, Footprint
 from .launch import Launch
 from .observer import EndedLaunch, LaunchCall, Observer
-from .refused import RefusedLaunch
+from .refused import OutOfSharedMemory, RefusedLaunch
 
 _MOST = 10_000  # launches that are kept; a program may have millions
 
@@ -111,7 +111,7 @@ class Observed(Emulator):
 
     def refusal(self, finding: Finding) -> EmulatorError:
         """The error of a launch that Triton's compiler refuses, which is one of Triton's, too."""
-        return RefusedLaunch(finding)
+        return OutOfSharedMemory(finding) if finding.kind == "resources" else RefusedLaunch(finding)
 
     def check_options(self, kernel: types.FunctionType, options: Mapping[str, Any]) -> None:
         """Refuses options that Triton's compiler refuses of a kernel. Raises EmulatorError."""

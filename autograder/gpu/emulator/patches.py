@@ -51,7 +51,7 @@ from .grid import lockstep
 from .handles import numpy_type
 from .integers import Integers
 from .reduction import StrictReduce, StrictScan
-from .refused import refuse
+from .refused import OutOfSharedMemory, refuse
 from .tuning import Tuning, drawn
 
 _ADDED = {  # what the interpreter lacks, of Triton 3.6 and 3.7, of all before 3.9, and of all
@@ -158,7 +158,8 @@ class Patches:
                 emulator.launch(executor, args, options)
             except EmulatorError as error:
                 # An autotuner passes over a configuration with which the kernel does not compile.
-                if not emulator.configuration or dialect.compiles(error.__cause__):
+                passed_over = isinstance(error, OutOfSharedMemory) or not dialect.compiles(error.__cause__)
+                if not emulator.configuration or not passed_over:
                     emulator.record(error)
                 raise error.with_traceback(None) from error.__cause__
 

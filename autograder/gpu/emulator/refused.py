@@ -4,7 +4,7 @@ from typing import NoReturn
 
 import triton
 from triton.compiler.errors import CompileTimeAssertionFailure
-from triton.runtime.errors import InterpreterError
+from triton.runtime.errors import InterpreterError, OutOfResources
 
 from .findings import EmulatorError, Finding, current_place
 
@@ -26,6 +26,16 @@ class StaticAssertionError(AssertionError):
 
 class FalseStaticAssertion(RefusedLaunch, CompileTimeAssertionFailure):  # type: ignore[misc]  # likewise
     """A launch with whose constants a `tl.static_assert` is false. An autotuner passes over such a configuration."""
+
+
+class OutOfSharedMemory(EmulatorError, OutOfResources):  # type: ignore[misc]  # likewise
+    """A launch whose programs need more shared memory than there is. An autotuner passes over such a configuration."""
+
+    def __init__(self, finding: Finding):
+        Exception.__init__(self, finding.message)
+        self.finding = finding
+
+    __str__ = Exception.__str__
 
 
 class RefusedWarps(EmulatorError, AssertionError):

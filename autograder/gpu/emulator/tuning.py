@@ -36,9 +36,13 @@ class Tuning:
         meaning = _meaning(tuner, config)
         if meaning in self._times:
             self._emulator.passed_over(tuner.base_fn.__name__)
-        else:
-            self._times[meaning] = self._tried(tuner, args, config, meta)
-        return self._times[meaning]
+            return self._times[meaning]
+        times = self._tried(tuner, args, config, meta)
+        if (
+            times is _FAULTY or times != _FAULTY
+        ):  # one that asks for too much says nothing of another, as of fewer stages
+            self._times[meaning] = times
+        return times
 
     def _tried(self, tuner: Any, args: tuple[Any, ...], config: Any, meta: dict[str, Any]) -> list[float]:
         timer, self._emulator.configuration = vars(tuner).get("do_bench"), str(config)

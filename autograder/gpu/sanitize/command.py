@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...words import Commands, Quality, Terminal, UsageError, new_file
-from ..devices import DEFAULT, DEVICES
+from ..devices import DEFAULT, DEVICES, JUDGED
 from . import cobertura, json_report, revision, run_report, sarif
 from .allowed import Allowances
 from .baseline import Baseline, BaselineError
@@ -158,7 +158,7 @@ def sanitize(
 
     if not module and not Path(program).is_file():
         return run_report.Run(program, unusable=f"`{program}` is not a file. Name a script, or a module with -m.")
-    listener, front_end = Listener(), FrontEnd(compiler)
+    listener, front_end = Listener(), FrontEnd(compiler, device if shim else JUDGED)
     (read, write), (heard, answers) = os.pipe(), os.pipe()
     settings = {"events": write, "answers": heard, "program": program, "module": module, "arguments": arguments}
     settings |= {"shim": shim, "device": device, "since": since}

@@ -2,11 +2,15 @@
 
 from typing import Any, NoReturn
 
-from ..compiler import CannotCompile, KernelLaunch
+from ..compiler import CannotCompile, KernelLaunch, Target
 from ..compiler.ahead_of_time import RunJobs, front_end, machine_code_report
 from ..compiler.kernel_launch import Json
+from ..devices import DEVICES, JUDGED
 from .rules import RULES
 from .subprocesses import unreported
+
+_STAGES = 3  # of a loop that Triton pipelines, by default
+_LATER = {"sm_80": ("sm_90",)}  # where what a target refuses may compile
 
 FindingData = dict[str, Any]  # as `Sanitizer` emits it
 FormData = dict[str, Any]  # an event of a `Sanitizer`: the launch, and where its kernel stands
@@ -14,11 +18,12 @@ FormData = dict[str, Any]  # an event of a `Sanitizer`: the launch, and where it
 
 class FrontEnd:
     """Asks the compiler once about each form of a launch, however many launches have it. Without a compiler it says
-    nothing.
+    nothing. device: a key of `DEVICES`, the GPU to compile for.
     """
 
-    def __init__(self, compiler: RunJobs | None):
+    def __init__(self, compiler: RunJobs | None, device: str = JUDGED):
         self._compiler = compiler
+        (self._target,) = Target.named(f"sm_{DEVICES[device].architecture}")
         self._rows: dict[str, dict[str, Any]] = {}  # by the key of a launch
         self._right: list[KernelLaunch] = []  # that it takes
 
@@ -26,12 +31,43 @@ class FrontEnd:
         """What the compiler says of a form, as an event of a `Sanitizer`: a finding where it refuses the form; what
         could not be asked; else nothing.
         """
-        for row in self._asked([KernelLaunch(**form["launch"])]):
+        launch = KernelLaunch(**form["launch"])
+        for row in self._asked([launch]):
             if row["status"] == "not-run":
                 return {"skipped": {"what": "compiler", "kernel": row["kernel"], "why": row["message"]}}
             if row["status"] == "fail":
-                return {"finding": _refused(form, row)}
+                return {"finding": _refused(form, row, self._elsewhere(launch))}
+            if self._may_be_too_large(form) and (finding := self._too_large(form, launch)):
+                return {"finding": finding}
         return {}
+
+    def _may_be_too_large(self, form: FormData) -> bool:
+        """Whether the blocks that products need at a time, in so many stages, could exceed the shared memory."""
+        products, stages = form.get("products", []), form["launch"]["options"].get("num_stages", _STAGES)
+        need = stages * sum(operands for operands, _ in products) + max((result for _, result in products), default=0)
+        return bool(need > self._target.shared)
+
+    def _too_large(self, form: FormData, launch: KernelLaunch) -> FindingData | None:
+        """The finding of a launch that needs more shared memory than the GPU has."""
+        if not self._compiler:
+            return None
+        with unreported():
+            rows = front_end([launch], self._compiler, target=self._target.name, whole=True)
+        for row in rows:
+            if row["status"] == "fail" and row["shared"] and self._target.refuses(row["shared"]):
+                return _refused(form, row)
+        return None
+
+    def _elsewhere(self, launch: KernelLaunch) -> str:
+        """A sentence that names a GPU of those that can be simulated for which a refused launch compiles."""
+        later = [name for name, gpu in DEVICES.items() if f"sm_{gpu.architecture}" in _LATER.get(self._target.name, ())]
+        for name in later if self._compiler else ():
+            target = f"sm_{DEVICES[name].architecture}"
+            with unreported():
+                rows = front_end([launch], self._compiler, target=target) if self._compiler else []
+            if any(row["status"] == "pass" for row in rows):
+                return f" {target} takes it: if the kernel is for such a GPU, pass --device {name}."
+        return ""
 
     def machine_code(self, forms: list[FormData]) -> dict[str, Any]:
         """What the machine code of the ``forms`` allows at most, as `machine_code_report` says it; of each, its first
@@ -64,7 +100,7 @@ class FrontEnd:
         new = {launch.key(): launch for launch in launches if launch.key() not in self._rows}
         if new:
             with unreported():
-                rows = front_end([*new.values()], self._compiler, self._right)
+                rows = front_end([*new.values()], self._compiler, self._right, self._target.name)
             self._rows |= zip(new, rows, strict=False)
             self._right += [one for one, row in zip(new.values(), rows, strict=False) if row["status"] == "pass"]
         return [self._rows[launch.key()] for launch in launches if launch.key() in self._rows]
@@ -75,18 +111,21 @@ def _none(modules: list[Json], jobs: list[Json], *, control: bool = False) -> No
 
 
 _UNSUPPORTED = {"kind": "unsupported", "level": RULES["unsupported"].level, "cure": RULES["unsupported"].cure}
+_RESOURCES = {"kind": "resources", "level": RULES["resources"].level, "cure": RULES["resources"].cure}
 
 
-def _refused(form: FormData, row: dict[str, Any]) -> FindingData:
-    """The finding of a kernel that no GPU would run."""
+def _refused(form: FormData, row: dict[str, Any], elsewhere: str = "") -> FindingData:
+    """The finding of a kernel that the GPU would not run. elsewhere: a sentence on one that would."""
     kernel, file, line = row["kernel"], form["file"], row["line"] or form["line"]
     where = f", line {line}, `{row['line_text']}`" if row["line_text"] else ""
     ran = "runs here and " if form["ran"] else ""
-    message = f"`{kernel}` {ran}does not compile for a GPU{where}: {_sentence(row)}{row['only_in']}"
+    rule, refused = _UNSUPPORTED, "does not compile for a GPU"
+    if row["shared"]:
+        rule, refused = _RESOURCES, "cannot be launched on a GPU"
+    message = f"`{kernel}` {ran}{refused}{where}: {_sentence(row)}{row['only_in']}{elsewhere}"
     where_of = {"kernel": kernel, "file": file, "line": line, "source": row["line_text"]}
     nowhere = {"program": None, "tensor": "", "offset": None}
-    key = ["unsupported", kernel, file, line, ""]
-    return {"key": key, **_UNSUPPORTED, **where_of, **nowhere, "message": message}
+    return {"key": [rule["kind"], kernel, file, line, ""], **rule, **where_of, **nowhere, "message": message}
 
 
 def _sentence(row: dict[str, Any]) -> str:

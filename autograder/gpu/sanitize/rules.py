@@ -83,6 +83,11 @@ RULES = {
     ),
     "grid": Rule("fault", "A grid that a GPU refuses", "Pass a tuple of one to three integers within a GPU's limits."),
     "unsupported": Rule("fault", "What Triton's compiler or launcher refuses", "Change the line as the message says."),
+    "resources": Rule(
+        "fault",
+        "More shared memory than the GPU has",
+        "Take smaller blocks or fewer stages, or name the GPU that the kernel is for with --device.",
+    ),
     "assertion": Rule("fault", "An assertion in the kernel fails", "Fix the kernel, or the call."),
     "kernel-error": Rule(
         "unable",

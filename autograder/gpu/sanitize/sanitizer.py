@@ -191,7 +191,7 @@ class Sanitizer(Observer):
             self._trials.append((ended.launch.kernel, ended.unwrite))
             self.trial_results.ended(ended)
         if self._judging and ended.launch.name not in self.origins and _ran(ended.error):
-            self._put_to_compiler(ended.launch, raises=not ended.error)
+            self._put_to_compiler(ended, raises=not ended.error)
 
     def warmed_up(self, kernel: types.FunctionType, options: dict[str, Any], describe: Callable[[], Any]) -> None:
         """Has the compiler look at a kernel that is compiled and not launched. Raises EmulatorError."""
@@ -203,17 +203,20 @@ class Sanitizer(Observer):
             self.emulator.record(error)
             raise error
 
-    def _put_to_compiler(self, launch: Launch, raises: bool) -> None:
+    def _put_to_compiler(self, ended: EndedLaunch, raises: bool) -> None:
         """Has the compiler look at a launch of a new form. Raises EmulatorError where it refuses that form, then and in
         every further launch, but for findings that are known and trials of an autotuner.
         """
         if self._forms is None:
             return
-        form = self._forms.key(launch)
-        if event := self._forms.event(launch):
+        form = self._forms.key(ended.launch)
+        if event := self._forms.event(ended.launch):
+            if "form" in event:
+                event["form"]["products"] = sorted(ended.footprint.products)
             self._refused[form] = self._answer(event)
         if finding := self._refused.get(form):
-            if raises and not self.emulator.configuration and not self.passes(finding):
+            trial = self.emulator.configuration and finding.kind != "resources"  # which an autotuner passes over
+            if raises and not trial and not self.passes(finding):
                 raise self.emulator.refusal(finding)
             self.say(finding)
 

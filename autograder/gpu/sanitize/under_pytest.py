@@ -14,6 +14,7 @@ import pytest
 
 from ...words import count
 from ..compiler.ahead_of_time import RunJobs
+from ..devices import JUDGED
 from . import cobertura, first_import, revision, run_report
 from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
@@ -51,7 +52,7 @@ class Plugin:
     """
 
     def __init__(self, config: pytest.Config, options: argparse.Namespace, compiler: RunJobs | None):
-        self._front_end = FrontEnd(compiler)
+        self._front_end = FrontEnd(compiler, JUDGED if options.no_cuda_shim else options.sanitize_device)
         self.config, self.since, self.baseline = config, options.sanitize_since, _baseline(options)
         self._options = options
         self.allowances = Allowances()
