@@ -12,10 +12,31 @@ from collections.abc import Sequence
 from importlib import metadata
 
 from .gpu import NotRun, ensure_runnable
-from .words import Exit, UsageError, visible
+from .words import Exit, Parser, UsageError, visible
 
 # Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
 COMMANDS = "graded_kernels.commands"
+
+
+EXAMPLES = {  # shown below the help of each command
+    "list": "list --json",
+    "check": "check silu_backward my_kernel.py",
+    "new": "new softcap --like elementwise",
+    "compare": "compare reference.py:rotary mine.py:rotary --arguments reference.py:arguments",
+    "neighbours": "neighbours mine.py:norm --arguments example.py:arguments --batch x",
+    "verdicts": "verdicts --older 30d",
+    "sanitize": "sanitize train.py --steps 1",
+    "update": "update 01_silu --dry-run",
+    "reset": "reset silu_backward --backend torch",
+    "progress": "progress --notebooks my-notebooks",
+    "done": "done --markdown",
+    "new-assignment": "new-assignment midterm --exercise silu_backward-torch",
+    "grade": "grade 01_silu",
+    "report": "report 01_silu",
+    "export": "export 01_silu paper",
+    "extend": "extend ada 01_silu --days 3",
+    "doctor": "doctor",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -70,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
     from .runner.sandbox.compile_jobs import compile_jobs
 
     about = "Check numerical code: answers to exercises, any function by its reference, a program's Triton kernels."
-    top = argparse.ArgumentParser(prog="graded-kernels", description=about)
+    top: argparse.ArgumentParser = Parser(prog="graded-kernels", description=about)
     top.add_argument("--version", action="version", version=f"graded-kernels {version()}")
     commands = top.add_subparsers(required=True, metavar="command")
 
@@ -83,6 +104,9 @@ def parser() -> argparse.ArgumentParser:
 
     doctor = commands.add_parser("doctor", help="say what will run on this machine and what will not")
     doctor.set_defaults(run=run_doctor)
+    for name, command in commands.choices.items():
+        if name in EXAMPLES:
+            command.epilog = f"example: graded-kernels {EXAMPLES[name]}"
     return top
 
 

@@ -24,6 +24,7 @@ A notebook is copied to other folders, so prose links to the web alone, and a pi
 
 import argparse
 import hashlib
+import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -33,6 +34,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from ..autograder.judge import records  # whose EXERCISES are imported when they are first asked for
+from ..autograder.judge.commands.listing import KEPT, row_of
 from ..autograder.judge.records.record import RecordError, Witness
 from . import cells, pieces, words
 from .chapter import ChapterError, Exercise, parse
@@ -153,8 +155,8 @@ def _number_repeated_ids(notebook: NotebookNode) -> None:
 
 
 def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path, str]:
-    """What is built below ``root``: the path of each chapter's notebook and of the guide to teaching, and the text that
-    belongs there.
+    """What is built below ``root``: the path of each chapter's notebook, of the guide to teaching and of the listing of
+    exercises, and the text that belongs there.
 
     Raises `ChapterError` for whatever is wrong below ``root``, a line for each mistake.
     """
@@ -173,6 +175,8 @@ def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path,
     if (guide := root / "course" / "TEACHING.md").exists():
         notebooks = {path.stem: built[target] for target, path in targets.items() if path in chapters}
         built[guide] = calendar(guide.read_text(encoding="utf-8"), notebooks)
+    if (listing := root / pieces.RECORDS / KEPT).exists():
+        built[listing] = json.dumps([row_of(record) for record in exercises.values()], indent=1) + "\n"
     return built
 
 

@@ -6,6 +6,7 @@ may not be saved yet. ``graded-kernels progress`` prints the same in a terminal.
 """
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,18 @@ from .desk.done_page import Done, read_done, write
 from .desk.progress_table import Course, End
 from .learner import ROOT, sources
 
+
+@dataclass(frozen=True)
+class Unknown:
+    """Stands for a chapter that is not known here."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        where = "run `graded-kernels progress` in the folder where your notebooks are."
+        return f"There is no chapter {self.name!r} here: {where}"
+
+
 CHECK = 'check("{exercise}", {exercise}, backend="{backend}")'  # a check cell of a chapter, as `cells.check` writes it
 
 
@@ -23,12 +36,12 @@ def course() -> Course:
     return Course(tuple(read_progress(Path.cwd(), sources(ROOT), _of_this_kernel())))
 
 
-def chapter(name: str) -> End:
-    """One chapter, and the one after it. Raises ValueError for the name of no chapter."""
+def chapter(name: str) -> End | Unknown:
+    """One chapter, and the one after it; a sentence where neither the course nor this folder has a chapter ``name``."""
     chapters = course().chapters
     names = [chapter.name for chapter in chapters]
     if name not in names:
-        raise ValueError(f"there is no chapter {name!r}; there are {', '.join(names)}")
+        return Unknown(name)
     at = names.index(name)
     return End(chapters[at], chapters[at + 1] if at + 1 < len(chapters) else None)
 

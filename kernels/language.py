@@ -60,11 +60,14 @@ def describe(x: torch.Tensor) -> str:
 
 
 def check_tensors(op: str, axes: int = 0, /, **given: torch.Tensor | None) -> None:
-    """Raises ValueError where the first tensor is not floating point or has fewer axes, or another one lies on another
-    device, and NotImplementedError in forward mode. A kernel would round its result to integers, take an address for
-    one of its own device's, or lose the tangent.
+    """Raises TypeError for what is not a tensor, ValueError where the first tensor is not floating point or has fewer
+    axes, or another one lies on another device, and NotImplementedError in forward mode. A kernel would round its
+    result to integers, take an address for one of its own device's, or lose the tangent.
     """
     (name, x), *others = ((name, one) for name, one in given.items() if one is not None)
+    for argument, value in ((name, x), *others):
+        if not isinstance(value, torch.Tensor):
+            raise TypeError(f"{op}: {argument} must be a tensor, not {type(value).__name__}")
     if not x.is_floating_point():
         raise ValueError(f"{op}: {name} must be floating point; it is {describe(x)}: {name}.float() makes it float32")
     if x.dim() < axes:

@@ -8,4 +8,4 @@ from .progress import Progress, Terminal
 from .quality import Quality
 from .stdout import keep_stdout
 from .text import count, is_python, visible
-from .usage import Commands, Exit, UsageError, new_file
+from .usage import Commands, Exit, Parser, UsageError, new_file

@@ -1,11 +1,25 @@
 """What the commands share: exit statuses, the error that ends one, and readers of options."""
 
 import argparse
+import difflib
+import re
 from enum import IntEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that names the closest of what it knows where a word is none of them."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints the usage and ``message``, and ends the process with status 2."""
+        wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if wrong:
+            close = difflib.get_close_matches(wrong[1], re.findall(r"[\w.-]+", wrong[2]), n=1)
+            message += f"; did you mean {close[0]}?" if close else ""
+        super().error(message)
 
 
 class Exit(IntEnum):

@@ -103,6 +103,11 @@ def read_reports(folder: Path, now: Iterable[Report] = ()) -> dict[tuple[str, st
     return found | {(report["exercise"], report["backend"]): report for report in now}
 
 
+def is_chapter(path: Path) -> bool:
+    """Whether a file is a learner's notebook of a chapter of its name."""
+    return bool(_metadata(_read(path)).get("graded_kernels", {}).get("chapter") == path.stem)
+
+
 def _read(path: Path) -> dict[str, Any]:
     """A notebook as JSON; an empty one where the file cannot be read."""
     try:

@@ -10,6 +10,7 @@ from ...autograder.words import Commands, UsageError
 from .. import own_assignment
 
 ROOT = Path(__file__).resolve().parents[2]
+COURSE_PACKAGES = ("nbgrader", "nbformat", "nbconvert", "traitlets", "jupytext", "ipykernel")
 Run = Callable[[argparse.Namespace, Path], int]
 
 
@@ -35,21 +36,43 @@ def add_to(commands: Commands) -> None:
 
 def _command(commands: Commands, name: str, run: Run, help: str) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(name, help=help)
-    command.add_argument("--notebooks", type=Path, metavar="FOLDER", help="where your notebooks are (my-notebooks)")
+    command.add_argument(
+        "--notebooks", type=Path, metavar="FOLDER", help="where your notebooks are (my-notebooks, or here)"
+    )
     command.set_defaults(run=lambda options: _guarded(run, options))
     return command
 
 
 def _guarded(run: Run, options: argparse.Namespace) -> int:
-    folder = options.notebooks or ROOT / "my-notebooks"
+    folder = options.notebooks or _usual_folder()
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}; `make lab` makes it, and --notebooks names another")
-    from .notebook import DeskError
-
+        raise UsageError(f"there is no folder {folder}; `make lab` makes one in a clone, and --notebooks names yours")
     try:
         return run(options, folder)
-    except (DeskError, OSError) as error:
+    except OSError as error:
         raise UsageError(str(error)) from None
+    except ModuleNotFoundError as missing:
+        if missing.name not in COURSE_PACKAGES:
+            raise
+        raise UsageError(f'this needs {missing.name}: pip install "graded-kernels[course]"') from None
+
+
+def _usual_folder() -> Path:
+    """The folder that ``make lab`` fills, one of its name here, or this one where it holds chapters. Raises UsageError
+    where there is none.
+    """
+    from .chapter_progress import is_chapter
+
+    here = Path.cwd()
+    for folder in (ROOT / "my-notebooks", here / "my-notebooks"):
+        if folder.is_dir():
+            return folder
+    if any(map(is_chapter, here.glob("*.ipynb"))):
+        return here
+    raise UsageError(
+        "no notebook of the course is here or in my-notebooks/; --notebooks names the folder of yours (in a clone "
+        "`make lab` makes one)"
+    )
 
 
 def run_update(options: argparse.Namespace, folder: Path) -> int:
@@ -96,9 +119,8 @@ def run_done(options: argparse.Namespace, folder: Path) -> int:
 
 def _sources() -> list[Path]:
     from ..learner import sources
-    from .notebook import DeskError
 
-    found = sources(ROOT)
-    if not found:
-        raise DeskError(f"{ROOT}/course/source holds no notebooks; run `make build` in a clone of the project")
-    return found
+    chapters = sources(ROOT)
+    if not chapters:
+        raise UsageError(f"{ROOT}/course/source holds no notebooks; run `make build` in a clone of the project")
+    return chapters

@@ -8,11 +8,13 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from ...autograder.words import UsageError
+
 RELOAD = "A notebook that is open in JupyterLab: File > Reload Notebook from Disk."
 KEPT = "kept"  # the folder beside the notebooks for older versions
 
 
-class DeskError(Exception):
+class DeskError(UsageError):
     """Something about a learner's notebooks that cannot be carried out; the message names the remedy."""
 
 

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from graded_kernels.autograder import cli
 from graded_kernels.course import learner
-from graded_kernels.course.desk import notebook
+from graded_kernels.course.desk import command, notebook
 from graded_kernels.course.desk.merge import merge
 from silu_notebook import ANSWER, MINE, SILU, cell_of, demo, first_prose, reworded, saved, sources_of, updated
 
@@ -194,6 +194,17 @@ def test_a_reset_that_cannot_be_done_names_the_remedy(arguments, remedy, tmp_pat
 def test_without_a_folder_of_notebooks_there_is_a_sentence(tmp_path, capsys):
     assert run("reset", "axpy", "--notebooks", tmp_path / "none") == 2
     assert "make lab" in capsys.readouterr().err
+
+
+def test_the_folder_is_this_one_where_it_holds_a_chapter(mine, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "ROOT", tmp_path / "nowhere")
+    monkeypatch.chdir(tmp_path)
+    assert run("progress") == 2
+    assert "--notebooks names the folder of yours" in capsys.readouterr().err
+    saved(tmp_path, mine)
+    assert command._usual_folder() == tmp_path
+    (tmp_path / "my-notebooks").mkdir()
+    assert command._usual_folder() == tmp_path / "my-notebooks"
 
 
 def test_a_full_disk_leaves_the_old_notebook(mine, tmp_path, monkeypatch):

@@ -169,8 +169,13 @@ def test_a_chapters_end_shows_what_is_left_and_links_to_the_next(folder, reports
     html = end._repr_html_()
     assert '<a href="02_gelu.ipynb">02 GELU' in html
     assert 'value="1"' in html
-    with pytest.raises(ValueError, match="02_gelu"):
-        progress.chapter("02_silu")
+
+
+def test_the_last_cell_of_a_chapter_that_is_not_known_says_so(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    assert repr(progress.chapter("02_silu")).startswith(
+        "There is no chapter '02_silu' here: run `graded-kernels progress`"
+    )
 
 
 def test_html_is_well_formed_and_escapes_titles(folder):

@@ -28,6 +28,11 @@ EVERY_FIFTH = [  # of each function, its first case among them; make test-all ta
 ]
 
 
+def test_what_is_no_tensor_is_told():
+    with pytest.raises(TypeError, match="silu: x must be a tensor, not str"):
+        kernels.silu("a")
+
+
 def test_every_differentiable_function_is_exported():
     written = {name for folder, name in regions() if folder == "kernels" and name not in EXERCISES}
     for one in pkgutil.iter_modules(kernels.__path__):  # none of which may take the name of a function

@@ -169,6 +169,24 @@ def test_stderr_and_warnings_cost_nothing():
     assert report.passed
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((torch.relu, "silu_forward"), r'check\("silu_forward", relu\)'),
+        (("silu_forward", 3), "takes the function itself, .* int is none"),
+        ((torch.relu, torch.relu), "by its name"),
+    ],
+)
+def test_arguments_of_another_kind_are_explained(arguments, says):
+    with pytest.raises(TypeError, match=says):
+        check(*arguments)
+
+
+def test_a_report_is_one_line_where_python_shows_a_value():
+    shown = repr(check("silu_forward", torch.relu))
+    assert shown.startswith("<Report on silu_forward (torch): not passed, ") and "\n" not in shown and len(shown) < 110
+
+
 def test_unknown_names_are_explained():
     with pytest.raises(ValueError, match="did you mean silu_backward"):
         check("silu_backwards", right)

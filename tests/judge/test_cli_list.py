@@ -9,6 +9,7 @@ import sys
 import pytest
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.gpu.interpret import has_gpu
+from graded_kernels.autograder.judge.commands.listing import kept_rows, row_of
 from graded_kernels.autograder.judge.records.table import EXERCISES
 
 
@@ -25,6 +26,24 @@ def test_version(capsys):
         cli.main(["--version"])
     assert ended.value.code == 0
     assert re.fullmatch(r"graded-kernels \d+\.\d+\.\d+\n", capsys.readouterr().out)
+
+
+def test_list_reads_no_record_and_what_is_kept_is_what_the_records_say():
+    assert kept_rows() == [row_of(record) for record in EXERCISES.values()], "stale: make build"
+    code = "import sys; from graded_kernels.autograder import cli; cli.main(['list']); print('torch' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert shown.splitlines()[-1] == "False" or has_gpu()
+
+
+def test_the_example_of_each_command_is_understood():
+    for words in cli.EXAMPLES.values():
+        cli.parser().parse_args(words.split())
+
+
+def test_a_word_that_is_nearly_a_command_is_named(capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["chek", "silu_backward"])
+    assert ended.value.code == 2 and "did you mean check?" in capsys.readouterr().err
 
 
 def test_list_as_data(capsys):

@@ -45,10 +45,10 @@ def check(
     rest on a convention (infinity, no token, a bad label, an empty row), wherever PyTorch has one.
     hints_after: how many failed checks of the exercise, in this process, have reports without hints.
     The function is called in this process, on copies of its inputs. The report is true if every case but the
-    distinctions passed, as far as it is required. Raises ValueError for an unknown exercise, quality, convention or
-    GPU, or a backend the exercise does not have, and RuntimeError where Triton kernels cannot run. Where nbgrader
-    itself runs the notebook (``nbgrader validate``), a failed check raises AssertionError: nbgrader takes silence for
-    success.
+    distinctions passed, as far as it is required. Raises TypeError for arguments of another kind, ValueError for an
+    unknown exercise, quality, convention or GPU, or a backend the exercise does not have, and RuntimeError where Triton
+    kernels cannot run. Where nbgrader itself runs the notebook (``nbgrader validate``), a failed check raises
+    AssertionError: nbgrader takes silence for success.
     """
     _import_engine()
     from ...runner import for_a_reader
@@ -59,6 +59,7 @@ def check(
     from .device_and_emulator import combined, emulated
     from .judge import judge
 
+    _check_arguments(exercise, function)
     record = find(exercise)
     settings = Settings(choose_backend(record, backend, function), seed, compiler, targets, require, conventions)
     judged = partial(judge, record, settings=settings)
@@ -71,6 +72,17 @@ def check(
     if not report.passed and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(report))
     return report
+
+
+def _check_arguments(exercise: object, function: object) -> None:
+    """Raises TypeError where the two are exchanged or ``function`` is none."""
+    if callable(exercise) and isinstance(function, str):
+        raise TypeError(f'check takes the exercise first: check("{function}", {getattr(exercise, "__name__", "f")})')
+    if not callable(function):
+        kind = type(function).__name__
+        raise TypeError(f"check takes the function itself, check({exercise!r}, my_function), and {kind} is none")
+    if callable(exercise):
+        raise TypeError("check takes an exercise by its name, or its record, and then the function")
 
 
 @cache

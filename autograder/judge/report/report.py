@@ -15,6 +15,11 @@ class Report(ReportData):
         """The report that shows this data."""
         return cls(**vars(data))
 
+    def __repr__(self) -> str:
+        """One line: ``print(report)`` shows all of it."""
+        passed = "passed" if self.passed else "not passed"
+        return f"<Report on {self.exercise} ({self.backend}): {passed}, {self.score:.0%}; print(report) shows it>"
+
     def __str__(self) -> str:
         return terminal.render(self, color=False)
 
