@@ -54,7 +54,7 @@ class Trial:
         order = zlib.crc32(self.case.name.encode()) if self.settings.backend == "triton" else None
         draw = decoys(self.case, self.args, unforeseeable())
         layouts = self.expected.layouts if self.expected else ()
-        return Call(self.args, layouts, order, self.fill, draw)
+        return Call(self.args, layouts, order, self.fill, draw, twice=self.case.twice)
 
     @property
     def named(self) -> dict[str, torch.Tensor]:

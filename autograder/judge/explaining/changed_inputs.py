@@ -59,6 +59,7 @@ def _of_tensor(name: str, value: torch.Tensor) -> Iterator[InputChange]:
         yield f"every {what} of {name} were its first", value[:1].expand(value.shape)
     if value.dim() > 1 and value.numel():
         yield f"every column of {name} were its first", value[..., :1].expand(value.shape)
+        yield f"every element of {name} were its first", value[(0,) * value.dim()].expand(value.shape)
 
 
 def _misread(name: str, value: torch.Tensor) -> Iterator[InputChange]:

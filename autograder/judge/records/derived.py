@@ -39,6 +39,7 @@ from .record import Floors, Tolerance
 from .runs import SMALL, Alone, Draws, PartedError, Together, each, is_random, leaves, of_run, stack_of, stacked
 
 SEEDS = 16
+CODES = 64  # runs for integers: one of four comes down on the other side of a tie, and each right code has to be seen
 WIDE = 6.0
 ULP = 2.0**-23
 TINY = 2.0**-126  # the smallest normal number of float32
@@ -107,32 +108,42 @@ def derived(oracle: Callable[..., Any], half: float = 1, single: float = 8, cast
 
 
 def floor_of(oracle: Callable[..., Any], casts: bool = False) -> Callable[..., Floors]:
-    """Returns the floor of a `Tolerance`: for each element `WIDE` times the spread of `SEEDS` runs in float32. Raises
-    FormulaError where the formula computes in fewer bits than float64 and ``casts`` does not allow that.
+    """Returns the floor of a `Tolerance`: for each element `WIDE` times the spread of `SEEDS` runs in float32; of an
+    integer, which a float was rounded to, as far as the farthest of `CODES` runs is off. Raises FormulaError where the
+    formula computes in fewer bits than float64 and ``casts`` does not allow that.
     """
 
     def floor(*args: Any) -> Floors:
         exact = Tree.of(oracle(*args)).leaves
-        squares = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
-        for stacks in _in_float32(oracle, args, casts):
-            for total, one, stack in zip(squares, exact, stacks, strict=True):
-                error = (stack.double() - one.double()).square()
-                total += error.nan_to_num(0, 0, 0).sum(0)  # what is not finite says nothing of rounding
-        return tuple(WIDE * (total / SEEDS).sqrt() for total in squares)
+        totals = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
+        coded = any(not one.is_floating_point() for one in exact) and any(map(_is_float64, Tree(args).tensors))
+        runs = CODES if coded else SEEDS
+        for stacks in _in_float32(oracle, args, casts, runs):
+            for total, one, stack in zip(totals, exact, stacks, strict=True):
+                error = (stack.double() - one.double()).nan_to_num(0, 0, 0)  # NaN and infinity say nothing of rounding
+                if one.is_floating_point():
+                    total += error.square().sum(0)
+                else:
+                    torch.maximum(total, error.abs().amax(0), out=total)
+        rows = zip(totals, exact, strict=True)
+        return tuple(WIDE * (one / runs).sqrt() if e.is_floating_point() else one for one, e in rows)
 
     return floor
 
 
-def _in_float32(oracle: Callable[..., Any], args: Args, casts: bool) -> Iterator[tuple[Tensor, ...]]:
-    """The results of the runs, stacked: of all of them, or of one after the other."""
+def _in_float32(oracle: Callable[..., Any], args: Args, casts: bool, runs: int) -> Iterator[tuple[Tensor, ...]]:
+    """The results of the runs, stacked: of `SEEDS` of them at once, or of one after the other."""
     if sum(one.numel() for one in leaves(args) if isinstance(one, Tensor)) <= SMALL:
-        together = Together(SEEDS)
-        with contextlib.suppress(PartedError):
-            found = _run(oracle, args, 0, casts, together)
-            if not together.parted:
-                yield found
-                return
-    for seed in range(SEEDS):
+        for seed in range(runs // SEEDS):
+            together, found = Together(SEEDS), None
+            with contextlib.suppress(PartedError):
+                found = _run(oracle, args, seed, casts, together)
+            if found is None or together.parted:
+                break
+            yield found
+        else:
+            return
+    for seed in range(runs):
         yield _run(oracle, args, seed, casts, Alone())
 
 

@@ -122,6 +122,7 @@ class Case:
     aim: what it is about, where its arguments do not say so (`Exercise.aim`).
     each_row_alone: whether the answer is called on other batches of the rows, too, in which each row has to have the
         same bits; rows are dimension 0 of the first argument and of each output. Wrong values in it count as plain.
+    twice: whether gradients are those of a second way through the graph (`Call`).
     family, subject: the family that it comes from, and what its hint is about: the cases of a family that are about
         one subject share a hint, or ask the same in other numbers. A case of one exercise alone has neither.
     """
@@ -139,6 +140,7 @@ class Case:
     convention: Convention = ""
     aim: Aim | None = None
     each_row_alone: bool = False
+    twice: bool = False
     family: str = ""
     subject: Subject | None = None
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from ...gpu import Finding
 from ...runner import Args, Call, CompareError, Limits, Runner
 from ...words import Progress
 from ..checking.judge import UNREACHED, counts_as_right, judge
@@ -145,7 +144,7 @@ def reproduce(
         args = record.cases[0].inputs(torch.Generator().manual_seed(number))
         expected = record.exact(args)
         with contextlib.closing(both.tried.runner(record.contract, record.above)) as runner:
-            came = runner.examine(_call(record, args)).first
+            came = runner.examine(_call(record, args, one.twice)).first
     if came.trouble:
         raise RuntimeError("\n".join(filter(None, (came.trouble.message, came.trouble.details))))
     return args, came.outputs, expected
@@ -159,9 +158,9 @@ def _family(known: Reference, example: Example, name: str, without: tuple[str, .
     raise CompareError(f"there is no family {name!r}; there are {', '.join(repr(f.name) for f in made)}")
 
 
-def _call(record: Compared, args: Args) -> Call:
+def _call(record: Compared, args: Args, twice: bool = False) -> Call:
     layouts = tuple((dtype, e.shape) for dtype, e in zip(record.dtypes(args), record.exact(args), strict=True))
-    return Call(args, layouts)
+    return Call(args, layouts, twice=twice)
 
 
 def _made(
@@ -217,13 +216,13 @@ def _unfit(reference: Reference, family: Family, number: int, gradients: bool) -
 def _without_refusals(
     record: Compared, made: list[Family], runner: Runner, seed: int
 ) -> tuple[Compared, list[CaseResult]]:
-    """The record without the layouts and dtypes that the candidate refuses in an error, and what is said of those."""
+    """The record without the families that the candidate refuses (`Family.refused_by`), and what is said of those."""
     refused = []
     for number, family in enumerate(made):
         if family.refusable:
             args = case_arguments(record.cases[number], number, seed)
             trouble = runner.examine(_call(record, args)).first.trouble
-            if trouble and trouble.kind in ("raised", "finding") and trouble.code not in Finding.OF_MEMORY:
+            if trouble and family.refused_by(trouble):
                 refused.append((family, trouble.message.partition("\n")[0].rstrip(": ")))
             elif trouble and trouble.kind == "timeout":  # which the first case will say, too
                 break

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import torch
 from torch import Generator, Tensor
 
-from ...runner import Args, Tree, dtype_name
+from ...gpu import Finding
+from ...runner import Args, Tree, Trouble, dtype_name
 from ..records.example import SIZES, USUAL, Example
 from ..records.inputs import views
 from ..records.ulp import FLOAT8, HALVES
@@ -16,7 +17,7 @@ from .drawing import brought, drawn_like
 from .reference import Reference
 from .sizes import Dimension
 
-FamilyKind = Literal["values", "sizes", "layout", "dtype", "empty"]
+FamilyKind = Literal["values", "sizes", "layout", "dtype", "empty", "no columns"]
 ArgumentMaker = Callable[[Generator], Args]
 TensorChange = Callable[[Tensor, Generator], Tensor]
 BLOCKS = (1031, 257, 65)  # past one block of 1,024 elements, or of as many as `MOST` allows
@@ -31,8 +32,9 @@ LAID_OUT = 12  # the first ones get a layout, each alone
 @dataclass(frozen=True)
 class Family:
     """name, what: of it, and what its inputs are in one sentence. make: the arguments. parameters: whether those of a
-    module are others, too. A candidate may refuse a layout or a dtype in an error of its own; what it computes there
-    has to be right. upstream: how the gradients from above lie in memory.
+    module are others, too. A candidate may refuse a layout, a dtype or nothing in an error of its own; what it computes
+    there has to be right. upstream: how the gradients from above lie in memory. twice: whether autograd goes through
+    the graph a second time, and those gradients are compared.
     """
 
     name: str
@@ -41,11 +43,23 @@ class Family:
     kind: FamilyKind = "values"
     parameters: bool = False
     upstream: Callable[[Args], Args] = lambda gradients: gradients
+    twice: bool = False
 
     @property
     def refusable(self) -> bool:
         """Whether a candidate may raise instead."""
-        return self.kind in ("layout", "dtype", "empty")
+        return self.kind not in ("values", "sizes")
+
+    def refused_by(self, trouble: Trouble) -> bool:
+        """Whether this is a refusal of the family. Nothing to compute is refused on purpose, by the candidate's own
+        ``raise`` or ``assert``, by Triton's compiler, or by a result that is a constant; but where there are rows
+        without columns any error refuses them.
+        """
+        if trouble.kind == "finding":
+            return trouble.code not in Finding.OF_MEMORY
+        if trouble.kind != "raised" or not self.refusable:
+            return False
+        return self.kind != "empty" or trouble.on_purpose or trouble.error == "NotAttached"
 
 
 def families(
@@ -69,6 +83,9 @@ def families(
 
     yield Family("the example", "The example as it was given.", lambda g: given)
     yield Family("other numbers", "Other random numbers in the example's shapes.", fresh)
+    if gradients and reference.callee.backward is None:
+        what = "The gradients of a second backward() over the same graph: those of the first, or an error."
+        yield Family("a second backward", what, fresh, twice=True)
     if reference.callee.parameters:
         yield Family("other parameters", "The module's parameters are other numbers.", fresh, parameters=True)
     if example.sized:
@@ -184,7 +201,8 @@ def _resized(reference: Reference, dimensions: list[Dimension], fresh: ArgumentM
         for size in (size for size in other_sizes(dimension, reference.given) if size >= least):
             what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
             made = _at(reference, [(dimension, size)], fresh)
-            yield Family(f"{name}: {size:,}", what, made, "sizes" if size else "empty")
+            nothing: FamilyKind = "no columns" if dimension.is_last(reference.given) else "empty"
+            yield Family(f"{name}: {size:,}", what, made, "sizes" if size else nothing)
 
 
 def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: ArgumentMaker) -> Iterator[Family]:

@@ -267,14 +267,19 @@ class Reference:
             return tuple(r.dtype for r in self._results(Tree(args).copied()))
 
     def upstream(self, args: Args, generator: torch.Generator) -> Args:
-        """A gradient from above for each floating-point result, random numbers and zeros in the result's dtype."""
+        """A gradient from above for each floating-point result, random numbers and zeros in the result's dtype, of
+        which the first is none. The seed is ``generator``'s next number: an example that was drawn with the seed of
+        ``generator`` would be its own upstream gradient.
+        """
         with torch.no_grad():
             results = self._results(Tree(args).copied())
-        drawn = []
+        drawn, own = [], torch.Generator()
+        own.manual_seed(int(torch.randint(2**62, (), generator=generator)))
         for result in Tree(results).differentiable:
-            dy = torch.randn(result.shape, generator=generator)
-            dy[torch.rand(result.shape, generator=generator) < UPSTREAM_ZEROS] = 0
-            drawn.append(dy.to(result.dtype))
+            dy = torch.randn(result.shape, generator=own)
+            zero = torch.rand(result.shape, generator=own) < UPSTREAM_ZEROS
+            zero.view(-1)[:1] = False  # a kernel that reads this one for all gives no zeros, which would look like less
+            drawn.append(dy.masked_fill(zero, 0).to(result.dtype))
         return tuple(drawn)
 
     def refuses(self, args: Args) -> str:

@@ -17,7 +17,8 @@ from .reference import Reference, as_float32, parts, signed
 GRADIENT = 8.0  # what the cancellation of another formula may cost
 DRAWS = 100  # of a family that the reference took once
 SEEDS = 1000  # of the cases of one seed: `judge.comparing.trial.arguments`
-AIMS = {"values": None, "sizes": None, "empty": Aim.EDGES, "layout": Aim.LAYOUTS, "dtype": Aim.DTYPES}
+AIMS = {"values": None, "sizes": None, "empty": Aim.EDGES, "no columns": Aim.EDGES}
+AIMS |= {"layout": Aim.LAYOUTS, "dtype": Aim.DTYPES}
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Compared(Exercise):
         found: list[torch.Tensor | float] = []
         for number, (floor, value, own, coarse) in enumerate(zip(estimated, exact, native, rounded, strict=True)):
             if not value.is_floating_point():
-                found.append(floor)
+                found.append(torch.maximum(torch.as_tensor(floor, dtype=torch.float64), _error(value.double(), own)))
                 continue
             gradient, dtype = number >= len(exact) - gradients, own.dtype
             wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
@@ -190,6 +191,7 @@ def _case(reference: Reference, family: Family, gradients: bool) -> Case:
         lambda generator: called_with(reference, family, generator, gradients),
         family.what,
         aim=AIMS[family.kind],
+        twice=family.twice,
     )
 
 

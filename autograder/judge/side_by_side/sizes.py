@@ -28,6 +28,10 @@ class Dimension:
         argument, axis = min(place for place, times in self.places.items() if place[1] >= 0 and times == 1)
         return f"dimension {axis} of {names[argument]}"
 
+    def is_last(self, args: Args) -> bool:
+        """Whether it is the last one of a tensor that has others: its columns."""
+        return any(axis == args[argument].dim() - 1 > 0 for argument, axis in self.places if axis >= 0)
+
     def elements(self, args: Args, size: int) -> int:
         """How many all tensors of `at` have together."""
         shapes = {number: list(value.shape) for number, value in enumerate(args) if isinstance(value, Tensor)}

@@ -100,7 +100,7 @@ class Smallest:
         assert worst is not None
         given = ", ".join(f"{name} = {_shown(value)}" for name, value in zip(names, self.args, strict=False))
         place = f"[{', '.join(map(str, worst.index))}]" if worst.index else ""
-        came, expected = f"{worst.got:.8g}", f"{worst.expected:.8g}"
+        came, expected = f"{worst.got:.8g}", f"{worst.expected or 0:.8g}"  # 0 is meant where -0 came about
         return (
             f"The smallest input found that fails: {given}; {worst.output}{place} is {came} and should be {expected}."
         )

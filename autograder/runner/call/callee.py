@@ -53,10 +53,11 @@ class Callee:
         """All tensors that a call returns, in order. Raises CompareError where it returns none."""
         return _flat(self.function(*args), self.name)
 
-    def results_and_gradients(self, args: Args, upstream: Args) -> tuple[Tensor, ...]:
+    def results_and_gradients(self, args: Args, upstream: Args, twice: bool = False) -> tuple[Tensor, ...]:
         """The results, then the gradient of each tensor among ``args`` that has one: 0 where nothing depends on it.
 
-        upstream: the gradient of each such result. Raises NotAttached where no result has one.
+        upstream: the gradient of each such result. twice: whether autograd goes through the graph a second time, whose
+        gradients are returned; the first ones where it raises then. Raises NotAttached where no result has one.
         """
         if self.backward is not None:
             return self.results(args) + _flat(self.backward(*upstream, *args), "backward")
@@ -69,7 +70,10 @@ class Callee:
         if not attached:
             raise NotAttached(f"the result of {self.name} is not attached to the graph")
         outputs, above = zip(*attached, strict=True)
-        found = torch.autograd.grad(outputs, leaves, above, allow_unused=True)
+        found = torch.autograd.grad(outputs, leaves, above, retain_graph=twice, allow_unused=True)
+        if twice:
+            with contextlib.suppress(Exception):
+                found = torch.autograd.grad(outputs, leaves, above, allow_unused=True)
         gradients = (torch.zeros_like(x) if g is None else g.clone() for x, g in zip(leaves, found, strict=True))
         return tuple(r.detach() for r in results) + tuple(gradients)
 
@@ -134,14 +138,14 @@ class Callee:
         """What a runner calls for this form: `call`, or what says whether a result is attached to the graph."""
         return (lambda *args: torch.tensor(self.attached(args))) if form.asked else self.call(form.above)
 
-    def call(self, above: int) -> Callable[..., Any]:
+    def call(self, above: int, twice: bool = False) -> Callable[..., Any]:
         """What a runner calls: returns the results, and where there are ``above`` upstream gradients those of the
-        arguments.
+        arguments. twice: as `results_and_gradients` has it.
         """
 
         def made(*args: Any) -> Any:
             if above:
-                return self.results_and_gradients(args[:-above], args[-above:])
+                return self.results_and_gradients(args[:-above], args[-above:], twice)
             return self.results(args) or None
 
         made.__name__ = self.name

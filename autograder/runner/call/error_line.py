@@ -1,5 +1,6 @@
 """The line of an answer that an error came from: the innermost line that is neither the grader's nor a library's."""
 
+import dis
 import sysconfig
 
 from ...gpu import Place
@@ -35,6 +36,20 @@ def line_of(error: BaseException) -> str:
 def in_answer(error: BaseException) -> Place | None:
     """The innermost line of the learner's code below the grader's call, if any."""
     return Place.innermost(error, _is_another)
+
+
+def on_purpose(error: BaseException) -> bool:
+    """Whether a ``raise`` or an ``assert`` of the learner's own code raised it, and no operation that failed."""
+    trace, place = error.__traceback__, in_answer(error)
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or place is None:
+        return False
+    code = trace.tb_frame.f_code
+    if (code.co_filename, trace.tb_lineno) != (place.file, place.line):
+        return False
+    steps = dis.get_instructions(code)
+    return any(step.offset == trace.tb_lasti and step.opname == "RAISE_VARARGS" for step in steps)
 
 
 def _is_another(file: str) -> bool:

@@ -31,6 +31,8 @@ class Call:
     decoy: makes other arguments of the same kind, at every call new ones, on which an isolated runner calls the answer,
     too; where it is None, random numbers of the same layout.
     memory: bytes that the answer's process may hold for this call, where the runner can limit them (`Facts`).
+    twice: whether gradients are those of a second way through the graph (`Callee`); of code in a sandbox those of the
+    first.
     """
 
     args: Args
@@ -39,6 +41,7 @@ class Call:
     fill: float | None = None
     decoy: Callable[[], Decoy] | None = None
     memory: int | None = None
+    twice: bool = False
 
     def new_decoy(self) -> Decoy:
         """Another decoy: the call's own, or else any numbers in the layout of its arguments."""

@@ -38,6 +38,7 @@ class Trouble:
     cell: str = ""  # of an isolated answer: the cell at whose top level its process ended
     place: str = ""  # begins the sentence: the line that failed or was refused, and where kind is "raised" the function
     operator: str = ""  # that is closed to the answer, and that it called
+    on_purpose: bool = False  # whether a statement of the answer's own raised it (`error_line.on_purpose`)
 
     @property
     def sentence(self) -> str:

@@ -17,12 +17,13 @@ from .call_history import FollowedCall, parting
 from .callee import Callee
 from .contract import CallForm, Contract
 from .device import Device
-from .error_line import interrupted, line_of
+from .error_line import interrupted, line_of, on_purpose
 from .examination import Call, Examined, Facts, Index, Runner, Unloadable
 from .given import Given, apart, in_tensors
 from .gradient import Unattached
 from .guards import ForbiddenCall, OperatorWatch, WatchFunctions
 from .huge_strides import duplicate
+from .kept_results import OVERWRITTEN, KeptResults
 from .machine import Machine
 from .new_memory import NewMemory
 from .no_kernels import NoKernels
@@ -65,6 +66,8 @@ class InProcess:
         self.session = simulated or Session(False)
         self.contract, self.backend = contract, backend
         self._notes: OperatorNotes | None = None  # of the call that is watched
+        self._twice = False  # as `Call` has it, of the last one
+        self._before = KeptResults()  # the results of the last call
         self._callee = callee if isinstance(callee, Callee) else None
         self._given = self._called if isinstance(callee, Callee) else callee
         self.answer = inspect.unwrap(self._given)
@@ -110,7 +113,8 @@ class InProcess:
     def examine(self, call: Call) -> Examined:
         """Calls the function, and returns what came of it; see `Runner`."""
         replay = self._replay()
-        self._notes = notes = OperatorNotes() if self.watch else None
+        self._twice = call.twice
+        self._notes = notes = OperatorNotes() if self.watch and not call.twice else None  # or each would count twice
         first = self.once(call.args, fill=call.fill, replay=replay)
         self._notes = None
         if self.watch and notes:
@@ -152,6 +156,9 @@ class InProcess:
             returned = self.contract.returned(result, given.handed)
             outcome.findings = self._findings(returned, machine)
             outcome.outputs = Tree(returned).map(apart) + given.written()
+            if lost := self._before.lost():
+                outcome.trouble = Trouble("raised", OVERWRITTEN.format(lost), code="overwritten", at=lost)
+            self._before = KeptResults(Tree(returned).named(self.contract.outputs))
             outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
             outcome.reshaped = given.reshaped() if self.guarded else ()  # a module may lay out its parameters anew
             outcome.aliased = given.aliased(returned)
@@ -180,6 +187,8 @@ class InProcess:
         """The results of a `Callee`, and its gradients where the contract has upstream ones."""
         assert self._callee is not None
         form = self.contract.form or CallForm(len(args))
+        if self._twice:
+            return self._callee.call(form.above, twice=True)(*args)
         if self._notes is None or form.asked:
             return self._callee.in_form(form)(*args)
         return self._notes.of_call(self._callee, args, form.above)
@@ -273,7 +282,8 @@ class InProcess:
         except Exception as error:
             kind = type(error).__name__
             closed = error.operator if isinstance(error, OperatorRefused) else ""
-            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind, operator=closed)
+            own = on_purpose(error)
+            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind, operator=closed, on_purpose=own)
 
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
         """What is wrong with the result before any value is looked at."""

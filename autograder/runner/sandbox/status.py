@@ -103,7 +103,8 @@ def _trouble(given: Any) -> Trouble | None:
     error, code = checked.text(given["error"], 100), checked.text(given["code"], 100)
     at, place = (checked.text(given[name], checked.SENTENCE) for name in ("at", "place"))
     operator = checked.text(given["operator"], 100)
-    return Trouble(kind, message, details, error, code, at, place=place, operator=operator)
+    purpose = given["on_purpose"] is True
+    return Trouble(kind, message, details, error, code, at, place=place, operator=operator, on_purpose=purpose)
 
 
 def _findings(given: Any) -> tuple[Finding, ...]:

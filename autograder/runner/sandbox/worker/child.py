@@ -325,7 +325,7 @@ def _plain(launch: KernelLaunch | str) -> dict[str, Any] | str:
 def _report(outcome: Outcome) -> dict[str, Any]:
     trouble = asdict(outcome.trouble) if outcome.trouble else None
     return {
-        "trouble": trouble and {name: text[:_TEXT] for name, text in trouble.items()},
+        "trouble": trouble and {name: v[:_TEXT] if isinstance(v, str) else v for name, v in trouble.items()},
         "outputs": None,
         "aliased": list(outcome.aliased),
         "relisted": list(outcome.relisted),
