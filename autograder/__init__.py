@@ -17,66 +17,45 @@ elementwise, rowwise, losses             families of cases
 normal, gradient                         random tensors for a case, an upstream gradient among them
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
-from .gpu.interpret import choose
+from .gpu import choose_interpreter, ensure_runnable
+from .words import lazy_face
 
-choose()  # before anything here imports triton
-
-from .judge.checking.check import check  # noqa: E402
+choose_interpreter()  # before anything here imports triton
 
 if TYPE_CHECKING:
-    from .exercises.cases.elementwise import elementwise, gradient, normal
-    from .exercises.cases.losses import losses
-    from .exercises.cases.rows import rowwise
-    from .gpu.emulator import Emulator
-    from .judge.neighbours import neighbours
-    from .judge.records.derived import derived
-    from .judge.records.inputs import also, case, draw
-    from .judge.records.record import Case, CommonMistake, Exercise, Output, Tolerance, WildBug, Witness
-    from .judge.records.table import EXERCISES
-    from .judge.records.ulp import ulp_error, ulp_size
-    from .judge.report.report import Report
-    from .judge.side_by_side import CompareError, compare
-    from .runner.call.peak_memory import Peak
+    from .exercises import elementwise, gradient, losses, normal, rowwise
+    from .gpu import Emulator
+    from .judge import (
+        EXERCISES,
+        Case,
+        CommonMistake,
+        Exercise,
+        Output,
+        Report,
+        Tolerance,
+        WildBug,
+        Witness,
+        also,
+        case,
+        check,
+        compare,
+        derived,
+        draw,
+        neighbours,
+        ulp_error,
+        ulp_size,
+    )
+    from .runner import CompareError, Peak
 
-__all__ = ["EXERCISES", "Emulator", "Peak", "Report", "check", "ulp_error", "ulp_size"]
-__all__ += ["Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"]
-__all__ += ["also", "case", "draw"]
-__all__ += [
-    "CompareError",
-    "compare",
-    "derived",
-    "elementwise",
-    "gradient",
-    "losses",
-    "neighbours",
-    "normal",
-    "rowwise",
-]
-
-_HOME = {"EXERCISES": "judge.records.table", "Emulator": "gpu.emulator", "Peak": "runner.call.peak_memory"}
-_HOME |= {"Report": "judge.report.report", "ulp_error": "judge.records.ulp", "ulp_size": "judge.records.ulp"}
-_HOME |= dict.fromkeys(
-    ("Case", "CommonMistake", "Exercise", "Output", "Tolerance", "WildBug", "Witness"), "judge.records.record"
-)
-_HOME |= dict.fromkeys(("elementwise", "gradient", "normal"), "exercises.cases.elementwise")
-_HOME |= dict.fromkeys(("also", "case", "draw"), "judge.records.inputs")
-_HOME |= dict.fromkeys(("CompareError", "compare"), "judge.side_by_side")
-_HOME |= {"neighbours": "judge.neighbours"}
-_HOME |= {"derived": "judge.records.derived", "losses": "exercises.cases.losses", "rowwise": "exercises.cases.rows"}
+_name = lazy_face(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Imports what is asked for, and no more: `graded-kernels --help` does not wait for PyTorch and Triton."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+        return _name(name)
     except ModuleNotFoundError as missing:
         if missing.name == "triton":
-            from .gpu.interpret import ensure_runnable
-
             ensure_runnable("triton")
         raise

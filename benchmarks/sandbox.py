@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 
 import torch
-from graded_kernels.autograder.gpu.interpret import choose
+from graded_kernels.autograder.gpu.interpret import choose_interpreter
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.examination import Call
@@ -113,7 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rung", choices=("strong", "good", "weak"), default=probe().rung)
     rung = parser.parse_args().rung
-    choose()
+    choose_interpreter()
     print(probe())
     found = measure(rung)
     found["isolation: difference of the first two"] = (

@@ -18,6 +18,6 @@ if TYPE_CHECKING:
     from .emulator import CANNOT_SHOW, LANE_VALUES, Emulator, EmulatorError, Finding, Replay
     from .emulator.findings import Place
     from .emulator.fresh_memory import FreshMemory
-    from .interpret import NotRun, ensure_runnable, mode
+    from .interpret import NotRun, choose_interpreter, ensure_runnable, mode
 
 __getattr__ = lazy_face(__name__, __file__)

@@ -31,7 +31,7 @@ def has_gpu() -> bool:
     return torch.cuda.is_available()
 
 
-def choose() -> None:
+def choose_interpreter() -> None:
     """Asks for the interpreter where there is no GPU, unless the environment says otherwise already."""
     if "TRITON_INTERPRET" in os.environ or has_gpu():
         return

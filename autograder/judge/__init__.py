@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 from ..words import lazy_face
 
 if TYPE_CHECKING:
+    from .batches import neighbours
+    from .checking.check import check
     from .records.aim import Aim
+    from .records.derived import derived
     from .records.inputs import Arguments, Values, also, case, draw
     from .records.record import (
         Case,
@@ -19,9 +22,13 @@ if TYPE_CHECKING:
         WildBug,
         Witness,
     )
-    from .records.ulp import HALVES
+    from .records.settings import Settings
+    from .records.table import EXERCISES
+    from .records.ulp import HALVES, ulp_error, ulp_size
     from .report.plot import drawn
+    from .report.report import Report
     from .results.scoring import Points
+    from .side_by_side import compare
     from .verdicts.job import Job
     from .verdicts.make import load, make, shared_worker
     from .verdicts.scheduler import Cluster

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .call.huge_strides import far_apart
     from .call.operator_notes import MOVES, OperatorNotes
     from .call.outcome import Decoy, Outcome, Trouble
+    from .call.peak_memory import Peak
     from .call.printing import for_a_reader
     from .call.runner import InProcess, Watching
     from .call.session import Session

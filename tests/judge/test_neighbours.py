@@ -7,8 +7,8 @@ import torch
 import triton
 import triton.language as tl
 from graded_kernels.autograder import CompareError, neighbours
-from graded_kernels.autograder.judge.neighbours.compositions import compositions
-from graded_kernels.autograder.judge.neighbours.dependence import WIDTH
+from graded_kernels.autograder.judge.batches.compositions import compositions
+from graded_kernels.autograder.judge.batches.dependence import WIDTH
 
 
 @triton.jit

@@ -1,6 +1,7 @@
 """The walls of `autograder/`: four products and a shelf. Imports run downward, and across a border through a face."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -74,12 +75,19 @@ def test_borders_are_crossed_through_faces():
     none(past_faces(HOUSE))
 
 
-@pytest.mark.parametrize("name", ["gpu", "runner", "judge", "words"])
+@pytest.mark.parametrize("name", ["exercises", "gpu", "runner", "judge", "words"])
 def test_the_page_of_a_product_explains_the_names_of_its_face(name):
     page = (HOUSE / name / "README.md").read_text(encoding="utf-8")
     tree = ast.parse((HOUSE / name / "__init__.py").read_text(encoding="utf-8"))
     imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1)
     assert [alias.name for node in imported for alias in node.names if f"`{alias.name}`" not in page] == []
+
+
+def test_the_grader_explains_the_names_that_it_offers():
+    tree = ast.parse((HOUSE / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    offered = {alias.name for node in block.body for alias in node.names}
+    assert offered - {"CompareError"} <= set(re.findall(r"\w+", ast.get_docstring(tree)))
 
 
 def test_the_name_of_a_module_occurs_once():
@@ -155,6 +163,7 @@ def test_who_calls_or_inherits_across_a_wall_is_seen(tmp_path):
 def test_what_crosses_a_wall_is_seen(tmp_path):
     """Of a small house with one fault of each kind."""
     for name, text in {
+        "__init__": "from .runner.answer import call",
         "runner/__init__": "",
         "runner/call": "def call():\n    from ..exercises.record import Exercise\n",
         "runner/answer": "from .call import call",
@@ -171,6 +180,7 @@ def test_what_crosses_a_wall_is_seen(tmp_path):
         "house/runner/call.py:2 imports Exercise from exercises.record: import it from exercises",
         "house/exercises/record.py:2 imports answer from runner.answer: import it from runner",
         "house/exercises/record.py:1 imports _load from runner.answer: import it from runner",
+        "house/__init__.py:1 imports call from runner.answer: import it from runner",
     ]
     assert private(house) == [
         "house/exercises/record.py:1 imports _load of runner.answer",
@@ -179,6 +189,7 @@ def test_what_crosses_a_wall_is_seen(tmp_path):
     assert set(crossings(house)) == {
         ("exercises.record", "Exercise"),
         ("runner.answer", "_load"),
+        ("runner.answer", "call"),
         ("runner.answer", "answer"),
     }
     assert set(circle(arrows(house))) == {"runner.call", "runner.answer", "exercises.record"}

@@ -39,7 +39,7 @@ def statements(path: Path) -> list[ast.AST]:
 
 def imported(name: str, path: Path, known: dict[str, Path]) -> list[tuple[int, str, str]]:
     """What a module imports from the same house, wherever in its text: the line, the module, and the name."""
-    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    package = [part for part in name.split(".") if part][: None if path.name == "__init__.py" else -1]
     found = []
     for node in statements(path):
         if isinstance(node, ast.ImportFrom):
@@ -81,7 +81,7 @@ def upward(house: Path) -> list[str]:
 
 
 # The rooms of the judge, from the lowest up: a module imports from its own room and from those that stand before it.
-ROOMS = ("records", "neighbours", "results", "report", "comparing", "explaining", "checking", "verdicts")
+ROOMS = ("records", "batches", "results", "report", "comparing", "explaining", "checking", "verdicts")
 ROOMS += ("side_by_side", "commands")
 
 
@@ -120,9 +120,11 @@ def repeated_classes(house: Path) -> dict[str, list[str]]:
 
 
 def crossings(house: Path) -> dict[tuple[str, str], list[str]]:
-    """Names that are imported from another product, by module and name: who does so, with file and line."""
+    """Names that are imported from another product, by module and name: who does so, with file and line. The house's
+    own ``__init__`` is of none.
+    """
     known, found = sources(house), {}
-    for name, path in known.items():
+    for name, path in [*known.items(), *(("", path) for path in house.glob("__init__.py"))]:
         for line, other, alias in imported(name, path, known):
             if product(name) != product(other):
                 found.setdefault((other, alias), []).append(f"{path.relative_to(house.parent)}:{line}")

@@ -84,7 +84,7 @@ def main() -> int:
 
 def run(settings: dict[str, Any], events: Events) -> int:
     """Runs the program under the sanitizer; returns 0. Raises what it raises, and Unusable."""
-    interpret.choose()
+    interpret.choose_interpreter()
     with no_garbage():  # what is imported stays: looking through it takes a quarter of a short program's time
         try:
             import torch  # noqa: F401

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor
 
 from ...runner import Args, Examined, Outcome
+from ..batches.compositions import Composition, compositions
+from ..batches.dependence import Difference, difference
 from ..comparing.fault import Fault
 from ..comparing.trial import Trial
-from ..neighbours.compositions import Composition, compositions
-from ..neighbours.dependence import Difference, difference
 from ..records.aim import Flaw
 
 NEIGHBOURS = "neighbours"

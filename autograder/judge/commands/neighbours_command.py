@@ -38,7 +38,7 @@ def main(options: argparse.Namespace) -> int:
     """Asks, and shows what was found. Raises UsageError."""
     stdout = keep_stdout()
     from ...runner import CompareError  # after the command line was understood: it takes seconds
-    from ..neighbours.batch_invariance import neighbours
+    from ..batches.batch_invariance import neighbours
 
     try:
         found = neighbours(options.function, options.arguments, options.batch, seed=options.seed)

@@ -13,7 +13,7 @@ from .causes import Cause, causes
 from .scoring import Part
 
 if TYPE_CHECKING:
-    from ..neighbours.dependence import Neighbours
+    from ..batches.dependence import Neighbours
 
 MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the forms of a cell's output
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...runner import CompareError, Limits, Worker
 from ...words import Quality
-from ..neighbours.batch_invariance import neighbours as row_by_row
+from ..batches.batch_invariance import neighbours as row_by_row
 from ..records.settings import Settings
 from ..report.report import Report
 from .code import Code

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -34,7 +34,7 @@ from .session import Session
 from .tree import Args, Tree
 
 if TYPE_CHECKING:
-    from ...gpu import Replay
+    from ...gpu import Emulator, Replay
 
 Watching = Callable[[Call, Outcome, OperatorNotes], object]
 STUB = "not implemented yet"
@@ -275,7 +275,10 @@ class InProcess:
         try:
             with machine, np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                with self.session.code(), NewMemory(machine) if mode() == "emulator" else nullcontext():
+                with (
+                    self.session.code(),
+                    NewMemory(cast("Emulator", machine)) if mode() == "emulator" else nullcontext(),
+                ):
                     return self.function(*args), None
         except EmulatorError as error:
             return None, of_emulator(error)
