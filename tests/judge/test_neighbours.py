@@ -74,7 +74,8 @@ def test_a_product_whose_block_follows_the_number_of_rows_is_told():
     assert not {"the batch twice", "the rows in reverse order"} & {one.called for one in found.found}
     assert "row 0 alone (1 row): " in unwrapped(found)
     assert all(0 < one.ulp < 1e4 for one in found.found)
-    parted, line = found.reason
+    launch, parted, line = found.reason
+    assert launch == "Launched otherwise: `product_kernel` has BK=16 with 1 row, BK=64 with 24"
     with_one, with_all = "with 1 row `tl.dot` adds K in 13 blocks of 16", "with 24 `tl.dot` adds K in 4 blocks of 64"
     assert with_one in parted
     assert with_all in parted
@@ -91,7 +92,7 @@ def test_no_draw_decides_whether_another_order_is_told():
     found = neighbours(product(lambda M: 16 if M <= 16 else 64), ones, batch=("a",))
     assert [one.called for one in found.found] == ["row 0 alone"]
     assert "32 of 32 elements of result are computed otherwise than in the batch of 24, though" in unwrapped(found)
-    assert "13 blocks of 16" in found.reason[0]
+    assert "13 blocks of 16" in found.reason[1]
 
 
 def test_programs_that_run_one_by_one_are_named():
@@ -253,3 +254,53 @@ def test_from_the_shell(tmp_path, monkeypatch, called, name, status):
         found = json.loads(ended.stdout)
         assert (found["passed"], found["rows"], found["batch"]) == (not status, 9, ["x"])
         assert bool(found["found"]) is bool(status)
+
+
+@triton.jit
+def part_sums_kernel(x, sums, columns, parts, INTO_ONE: tl.constexpr, BLOCK: tl.constexpr):
+    row, part = tl.program_id(0), tl.program_id(1)
+    i = part * BLOCK + tl.arange(0, BLOCK)
+    total = tl.sum(tl.load(x + row * columns + i, mask=i < columns, other=0.0), 0)
+    if INTO_ONE:
+        tl.atomic_add(sums + row, total)
+    else:
+        tl.store(sums + row * parts + part, total)
+
+
+def by_atomics(x, block):
+    sums, parts = torch.zeros(len(x), dtype=x.dtype), triton.cdiv(x.shape[1], block)
+    part_sums_kernel[len(x), parts](x, sums, x.shape[1], parts, True, block)
+    return sums
+
+
+def in_parts(x, block):
+    """Row sums: parts of ``block`` numbers, which PyTorch adds up."""
+    parts = triton.cdiv(x.shape[1], block)
+    sums = torch.empty(len(x), parts)
+    part_sums_kernel[len(x), parts](x, sums, x.shape[1], parts, False, block)
+    return sums.sum(1)
+
+
+def passed_on(x):
+    y = torch.empty(len(x))
+    part_sums_kernel[len(x), 1](by_atomics(x, 32), y, 1, 1, False, 16)
+    return y
+
+
+def test_a_sum_of_more_than_two_floats_by_atomics_is_in_nobodys_order():
+    x = torch.randn(6, 100)
+    found = neighbours(lambda x: by_atomics(x, 32), (x,))
+    assert found and "result is a sum in nobody's order: 4 atomic additions, in any order (line" in unwrapped(found)
+    assert found.to_dict()["passed"] is False
+    assert neighbours(passed_on, (x,)), "the sums are on the way to the result"
+    assert not neighbours(lambda x: by_atomics(x, 64), (x,)), "of two floats every order has one sum"
+    assert not neighbours(lambda x: by_atomics(x, 32), (torch.randint(9, (6, 100), dtype=torch.int32),))
+
+
+def test_a_launch_that_is_another_one_comes_first_and_pytorch_is_named_with_its_input():
+    told = unwrapped(neighbours(lambda x: in_parts(x, 32 if len(x) < 4 else 64), (torch.randn(6, 100),)))
+    first = told.index("Launched otherwise: `part_sums_kernel` has grid (1, 4), BLOCK=32 with 1 row, grid (6, 2)")
+    assert first < told.index(
+        "They part here: with 1 row `sum` of PyTorch on a tensor of shape (1, 4); with 6 `sum`"
+    ), told
+    assert "autotuning" not in told, "a configuration follows the shapes here"

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...runner import Args, Callee, CompareError, Contract, FollowedCall, InProcess, Session, Tree, Trouble
-from .compositions import Composition
+from .compositions import Composition, whole_batch
 
 HUGE = 0.25  # of the dtype's largest number
 ANY_RESULTS = tuple(f"result_{number}" for number in range(Tree.TENSORS))  # as many as the function returns
@@ -97,6 +97,13 @@ class Batch:
 
     def followed(self, composition: Composition) -> tuple[dict[str, Tensor], FollowedCall] | None:
         """The same, and the histories of its floats; None where nothing is emulated."""
+        return self._whole if composition == whole_batch(self.rows) else self._followed(composition)
+
+    @cached_property
+    def _whole(self) -> tuple[dict[str, Tensor], FollowedCall] | None:
+        return self._followed(whole_batch(self.rows))
+
+    def _followed(self, composition: Composition) -> tuple[dict[str, Tensor], FollowedCall] | None:
         if self._runner.facts.mode != "emulator":
             return None
         call = self._runner.followed(self._made(composition))

@@ -14,7 +14,7 @@ from ..records.named import found, named
 from .batch import Batch, CallFailed
 from .compositions import Composition, compositions, whole_batch
 from .dependence import Difference, Neighbours, difference
-from .order_of_sums import computed_otherwise, where_they_part
+from .order_of_sums import computed_otherwise, sums_by_atomics, where_they_part
 
 
 def neighbours(
@@ -79,10 +79,11 @@ def _asked(batch: Batch) -> Neighbours:
         raise CompareError(_rowless(name, batch.rows))
     if not differences:
         differences = computed_otherwise(batch, [*whole], left_out)
+    unordered = sums_by_atomics(batch, [*whole])
     reason = where_they_part(batch, differences[0]) if differences else ()
     names = tuple(batch.names[at] for at in batch.places)
     sizes = min(calls, default=0), max(calls, default=0)
-    return Neighbours(name, names, batch.rows, tuple(differences), reason, len(calls), sizes, left_out)
+    return Neighbours(name, names, batch.rows, tuple(differences), reason, len(calls), sizes, left_out, unordered)
 
 
 def _whole(batch: Batch) -> dict[str, Tensor]:

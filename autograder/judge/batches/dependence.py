@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -10,9 +10,10 @@ from torch import Tensor
 
 from ..records.ulp import ulp_size
 
-NOT_ASKED = (
-    "another num_warps, a configuration that autotuning would choose for another number of rows, and the order in "
-    "which a GPU adds within one tl.dot or tl.sum"
+NOT_ASKED = "another num_warps, and the order in which a GPU adds within one tl.dot or tl.sum"
+NOBODYS = (
+    "{output} is a sum in nobody's order: {where}. A GPU adds them in another order in every call, and rows have other "
+    "bits without any neighbour; integers and maxima are exact"
 )
 SHOWN = 5  # of the calls that differ; the rest are counted
 WIDTH = 96  # characters of a line, as a notebook has room for: JupyterLab breaks a longer one within a word
@@ -68,7 +69,7 @@ class Neighbours:
     name: of the function. batch: the arguments whose rows were called in other batches. rows: of the whole batch.
     found: the calls that differ. reason: where the first of them and the whole batch part, as lines of text. calls:
     how many were compared. sizes: their smallest and their largest number of rows. left_out: what was not compared, and
-    why.
+    why. unordered: results whose bits are chance, since atomics add floats up, and where.
     """
 
     name: str
@@ -79,14 +80,18 @@ class Neighbours:
     calls: int
     sizes: tuple[int, int]
     left_out: dict[str, str]
+    unordered: dict[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.found)
+        return bool(self.found or self.unordered)
 
     def __str__(self) -> str:
         about = f"{self.name}, rows of {' and '.join(self.batch)}"
         calls = f"{self.calls} other batches, of {self.sizes[0]} to {_rows(self.sizes[1])}"
-        if not self.found:
+        chance = [f"  {NOBODYS.format(output=output, where=where)}" for output, where in self.unordered.items()]
+        if not self.found and chance:
+            lines = [f"{about}: a row's result has other bits from call to call, whatever rows are beside it"]
+        elif not self.found:
             lines = [f"{about}: a row's result has the same bits whatever rows are beside it ({calls})"]
         else:
             lines = [f"{about}: a row's result depends on the rows beside it, in {len(self.found)} of {calls}"]
@@ -94,6 +99,7 @@ class Neighbours:
             lines += [told[0], *(f"    {line}" for line in self.reason), *told[1:]]
             if len(self.found) > SHOWN:
                 lines.append(f"  and {len(self.found) - SHOWN} more")
+        lines += chance
         lines += [f"Not compared: {what}: {why}" for what, why in self.left_out.items()]
         return "\n".join(map(_wrapped, [*lines, f"Not asked: {NOT_ASKED}."]))
 
@@ -101,7 +107,7 @@ class Neighbours:
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON has it."""
-        return {"passed": not self.found, **asdict(self), "not_asked": NOT_ASKED}
+        return {"passed": not self, **asdict(self), "not_asked": NOT_ASKED}
 
 
 def difference(

@@ -4,6 +4,8 @@ This asks the emulator for the history of each float (`gpu.emulator.history`). T
 computed otherwise, whatever their bits.
 """
 
+from collections.abc import Iterator
+
 from torch import Tensor
 
 from ...runner import FollowedCall
@@ -41,12 +43,53 @@ def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
         return ()
     (here, call), (there, other) = part, whole
     at, index = [*here].index(told.output), (told.place, *told.element)
-    found = call.element(at, index).parting(other.element([*there].index(told.output), (told.row, *told.element)))
-    if found is None:
-        return ()
+    number = [*there].index(told.output)
+    found = call.element(at, index).parting(other.element(number, (told.row, *told.element)))
     rows = "1 row" if told.rows == 1 else f"{told.rows} rows"
+    otherwise = [f"Launched otherwise: {one}" for one in _launches(call, other, rows, batch.rows)]
+    if found is None:
+        return tuple(otherwise)
     lines = (f"  {line}" for line in found.lines)
-    return f"They part here: with {rows} {found.here}; with {batch.rows} {found.there}", *lines
+    mine, theirs = (one.operator(n) for one, n in ((call, at), (other, number)))
+    words = (mine, theirs) if found.by_no_kernel and mine and theirs else (found.here, found.there)
+    return *otherwise, f"They part here: with {rows} {words[0]}; with {batch.rows} {words[1]}", *lines
+
+
+def sums_by_atomics(batch: Batch, outputs: list[str]) -> dict[str, str]:
+    """The results, by name, that more than two floats are added up for by atomics, each with where, in words: their
+    order, and so their bits, is chance in every call on a GPU.
+    """
+    whole = batch.followed(whole_batch(batch.rows))
+    if whole is None:
+        return {}
+    names, call = [*whole[0]], whole[1]
+    found = {output: call.unordered(names.index(output)) for output in outputs if output in names}
+    return {output: where for output, where in found.items() if where}
+
+
+def _launches(one: FollowedCall, other: FollowedCall, rows: str, all_rows: int) -> Iterator[str]:
+    """The launches that do not merely have more programs for more rows, each in words."""
+    for (kernel, grid, constants), (name, whole, others) in zip(one.launches, other.launches, strict=False):
+        if kernel != name:
+            return
+        told = [(grid, whole)] if _other_grid(grid, whole) else []
+        pairs = [(f"{key}={a}", f"{key}={b}") for (key, a), (_, b) in zip(constants, others, strict=False) if a != b]
+        told += pairs
+        if told:
+            here, there = (", ".join(_in_words(pair[side]) for pair in told) for side in (0, 1))
+            yield f"`{kernel}` has {here} with {rows}, {there} with {all_rows}"
+
+
+def _other_grid(here: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Whether two grids differ along more than one axis, or the one for fewer rows has more programs along one."""
+    return sum(a != b for a, b in zip(here, whole, strict=True)) > 1
+
+
+def _in_words(value: str | tuple[int, ...]) -> str:
+    if isinstance(value, str):
+        return value
+    kept = max((axis + 1 for axis, size in enumerate(value) if size != 1), default=1)
+    return f"grid ({', '.join(map(str, value[: max(kept, 2)]))})"
 
 
 def _followed(batch: Batch, one: Composition, left_out: dict[str, str]) -> NamedHistories | None:

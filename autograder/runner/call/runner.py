@@ -13,7 +13,7 @@ import torch
 
 from ...gpu import ATEN, EmulatorError, Finding, ensure_runnable, mode
 from .answer import Answer, AnswerError, AnswerRefused, OperatorRefused, is_stub, load, trace
-from .call_history import FollowedCall, parting
+from .call_history import FollowedCall, ResultOperators, launched, parting
 from .callee import Callee
 from .contract import CallForm, Contract
 from .device import Device
@@ -178,10 +178,11 @@ class InProcess:
         given = Given(self.contract, args, lambda name, tensor: self.copy(tensor))
         self._place(given.handed)
         with Emulator(follow=True) as emulator, np.errstate(all="ignore"), self.session.code():
-            outputs = self.contract.returned(self.function(*given.handed), given.handed)
-        histories = emulator.histories
+            with ResultOperators(emulator) as operators:
+                outputs = self.contract.returned(self.function(*given.handed), given.handed)
+        histories, launches = emulator.histories, tuple(map(launched, emulator.launches))
         assert histories is not None
-        return FollowedCall(outputs, histories, next(iter(emulator.fallbacks), None))
+        return FollowedCall(outputs, histories, next(iter(emulator.fallbacks), None), launches, operators)
 
     def _called(self, *args: Any) -> Any:
         """The results of a `Callee`, and its gradients where the contract has upstream ones."""

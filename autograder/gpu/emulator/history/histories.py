@@ -34,6 +34,12 @@ class Histories:
         """Keeps an operation."""
         self.tape.steps.append(TapeStep(name, place, made, operands, lanes))
 
+    def unordered(self, tensor: torch.Tensor) -> str:
+        """The first sum of more than two floats by atomics that some element of a result was computed from, in words;
+        "" where there is none. Only the order of more than two is chance: a + b is b + a.
+        """
+        return self.tape.unordered(np.unique(self.of(tensor)))
+
     def parting(self, h: np.uint64, other: "Histories", k: np.uint64) -> Parting | None:
         """Where the result with the history ``h`` and one with ``k`` of another run part; None where that is not
         found.

@@ -46,11 +46,11 @@ class Stored:
 
     def add(self, region: Region, offsets: np.ndarray, h: np.ndarray) -> tuple[np.ndarray, int]:
         """Notes numbers that atomics added, in any order: the histories of the sums so far, and the most additions to
-        one of them.
+        one of them; a zero is none.
         """
         table, at = self._at(region, offsets)
         np.add.at(table.h, at, stir(h ^ seed("atomic")))
-        np.add.at(table.additions, at, 1)
+        np.add.at(table.additions, at, h != 0)
         table.known[at], table.due = True, True
         return table.h[at], int(table.additions[at].max(initial=0))
 

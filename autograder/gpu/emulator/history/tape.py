@@ -12,6 +12,7 @@ from ..findings import Place
 Node = tuple[int, tuple[Any, ...]]  # the number of an operation, and the element that it made
 _SIGNS = {"fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/"}
 _FARTHEST = 10_000  # steps back
+_EXACT = 2  # numbers that have one sum in any order
 _BEFORE = 3  # operations between two that belong to one loop
 
 
@@ -95,6 +96,24 @@ class Tape:
                     return found
         return None
 
+    def unordered(self, results: np.ndarray) -> str:
+        """The operation, among those that ``results`` were computed from, that adds more than two floats by atomics, in
+        words; "" where there is none.
+        """
+        if not any(_is_unordered(step.name) for step in self.steps):
+            return ""
+        seen, due = {int(h) for h in results}, [np.uint64(h) for h in results]
+        while due and len(seen) < _FARTHEST:
+            node = self.find(due.pop())
+            if node is None:
+                continue
+            if _is_unordered(self.steps[node[0]].name):
+                return self.words(node)
+            more = [h for h in self.operands(node) + self.lanes(node) if int(h) not in seen]
+            seen |= {int(h) for h in more}
+            due += more
+        return ""
+
     def words(self, node: Node | None) -> str:
         """The operation in words, with its line."""
         if node is None:
@@ -116,13 +135,21 @@ class Tape:
         return linecache.getline(place.file, place.line).strip() if place else ""
 
 
+def _is_unordered(name: str) -> bool:
+    kind, _, extent = name.rpartition(" of ")
+    return kind == "atomic" and int(extent) > _EXACT
+
+
 @dataclass(frozen=True)
 class Parting:
-    """The last step of two computations that is not the same: each in words, and the lines of the kernel."""
+    """The last step of two computations that is not the same: each in words, and the lines of the kernel. by_no_kernel:
+    whether neither result is a kernel's.
+    """
 
     here: str
     there: str
     lines: tuple[str, ...]
+    by_no_kernel: bool = False
 
 
 def parting(here: tuple[Tape, np.uint64], there: tuple[Tape, np.uint64]) -> Parting | None:
@@ -144,4 +171,4 @@ def parting(here: tuple[Tape, np.uint64], there: tuple[Tape, np.uint64]) -> Part
 
 def _told(one: Tape, left: Node | None, two: Tape, right: Node | None) -> Parting:
     lines = dict.fromkeys(filter(None, (one.source(left), two.source(right))))
-    return Parting(one.words(left), two.words(right), tuple(lines))
+    return Parting(one.words(left), two.words(right), tuple(lines), left is None and right is None)
