@@ -19,5 +19,6 @@ if TYPE_CHECKING:
     from .emulator.findings import Place
     from .emulator.fresh_memory import FreshMemory
     from .interpret import NotRun, choose_interpreter, ensure_runnable, mode
+    from .rules import RULES
 
 __getattr__ = lazy_face(__name__, __file__)

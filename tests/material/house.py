@@ -161,7 +161,9 @@ def inherited(house: Path) -> list[str]:
 
 
 # What the judge takes from gpu: data, what compilers say as data, and a decorator of its own modes of PyTorch.
-DATA = frozenset("ATEN CANNOT_SHOW CannotCompile Finding KernelLaunch LANE_VALUES Target compile_report lazily".split())
+DATA = frozenset(
+    "ATEN CANNOT_SHOW CannotCompile Finding KernelLaunch LANE_VALUES RULES Target compile_report lazily".split()
+)
 
 
 def run_by_judge(house: Path) -> list[str]:

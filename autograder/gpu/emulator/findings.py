@@ -10,6 +10,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, Literal, NoReturn, get_args
 
+from ..rules import RULES
+
 _SPECS = map(find_spec, ("triton", "numpy", "torch"))  # Triton may not be installed
 _LIBRARIES = tuple(f"{Path(spec.origin).parent}/" for spec in _SPECS if spec and spec.origin)
 _OURS = f"{Path(__file__).parents[2]}/"
@@ -32,7 +34,6 @@ FindingKind = Literal[
     "misleading-hint",
     "kernel-error",
     "left-state",
-    # of hints
     "masked-load",
     "uninitialised-read",
     "wrapped-integer",
@@ -49,8 +50,7 @@ FindingKind = Literal[
 class Finding:
     """Something a GPU would have done wrong, described in full sentences.
 
-    kind: one of `KINDS`, the last nine of `FindingKind` in `Emulator.hints`; `OF_MEMORY` are about what a launch
-    accesses.
+    kind: one of `KINDS`; `gpu.rules` says what each means. `OF_MEMORY` are about what a launch accesses.
     kernel: name of the kernel, "" where no kernel ran.
     tensor: name of the kernel's parameter, "" where the finding is not about memory.
     offset: element offset from the tensor's first element, or None.
@@ -60,9 +60,7 @@ class Finding:
     """
 
     KINDS: ClassVar[frozenset[str]] = frozenset(get_args(FindingKind))
-    OF_MEMORY: ClassVar[frozenset[str]] = frozenset(
-        ("out-of-bounds", "store-conflict", "race-read", "race-write", "unwritten")
-    )
+    OF_MEMORY: ClassVar[frozenset[str]] = frozenset(kind for kind, rule in RULES.items() if rule.memory)
 
     kind: FindingKind
     message: str

@@ -10,9 +10,9 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ..rules import RULES
 from .location import location
 from .reached import FunctionLines
-from .rules import RULES
 
 _COMMENT = re.compile(r"#\s*graded-kernels:\s*allow\b\s*(?P<kind>[\w-]*)\s*(:\s*(?P<reason>.*\S))?")
 _NO_STATEMENT = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}

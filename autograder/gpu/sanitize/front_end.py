@@ -6,7 +6,7 @@ from ..compiler import CannotCompile, KernelLaunch, Target
 from ..compiler.ahead_of_time import RunJobs, front_end, machine_code_report
 from ..compiler.kernel_launch import Json
 from ..devices import DEVICES, JUDGED
-from .rules import RULES
+from ..rules import RULES
 from .subprocesses import unreported
 
 _STAGES = 3  # of a loop that Triton pipelines, by default

@@ -12,12 +12,12 @@ from ..emulator.findings import EmulatorError, Finding, current_place
 from ..emulator.footprint import ConcurrentLaunch
 from ..emulator.launch import Launch
 from ..emulator.observer import EndedLaunch, LaunchCall, Observer
+from ..rules import RULES
 from .generated import ProgramLine, by_helion, by_inductor
 from .left_state import LeftState
 from .library_buffers import as_tensor, is_buffer
 from .masked_loads import MaskedLoads
 from .own_kernels import own_kernels
-from .rules import RULES
 from .trial_results import TrialResults
 
 Judges = Callable[[types.FunctionType, list[Any]], bool]

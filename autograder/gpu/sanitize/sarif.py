@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from .rules import RULES
+from ..rules import RULES
 from .run_report import Run
 
 _LEVELS = {"fault": "error", "unable": "warning", "hint": "note"}

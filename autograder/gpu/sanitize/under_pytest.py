@@ -15,11 +15,11 @@ import pytest
 from ...words import count
 from ..compiler.ahead_of_time import RunJobs
 from ..devices import JUDGED
+from ..rules import RULES
 from . import cobertura, first_import, revision, run_report
 from .allowed import Allowance, Allowances
 from .baseline import Baseline, BaselineError, Entry
 from .front_end import FrontEnd
-from .rules import RULES
 from .skipped import left_to_a_gpu
 from .totals import Totals
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...gpu import Finding
+from ...gpu import RULES, Finding
 from ...runner import Args, Examined, Outcome, Tree, Trouble
 from ...words import Quality
 from ..comparing.closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
@@ -290,8 +290,7 @@ class _CalledTrial:
         if outcome.mutated and (left or outcome.findings and outcome.findings[0].kind == "unwritten"):
             order = "are the launch's arguments in the order of the kernel's parameters?"
             mixed_up = f"The input {outcome.mutated[0]} was changed instead: {order}"
-        unexplained = ("masked-load", "equal-stores")  # the first is reported where it is proven
-        hints = [hint.message for hint in outcome.hints if hint.kind not in unexplained]
+        hints = [hint.message for hint in outcome.hints if RULES[hint.kind].in_check == "explains"]
         beside = between_elements(self._written, outcome) or relisted(outcome)
         return next(filter(None, (beside, mixed_up, left, *hints)), "")
 

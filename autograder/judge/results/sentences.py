@@ -1,6 +1,10 @@
-"""What a code means, in a sentence: the one table of them. Nothing but what is read depends on it."""
+"""What a code means, in a sentence: of what is wrong with values; a finding's own is in its rule. Nothing but what is
+read depends on it.
+"""
 
 from itertools import permutations
+
+from ...gpu import RULES
 
 VALUES, ROUNDING = "values", "rounding"
 _KINDS = {"nan": "NaN", "number": "a number", "infinity": "an infinity"}
@@ -12,15 +16,10 @@ SENTENCES = OF_KINDS | {
     "other-infinity": "{place} is the other infinity.",
     VALUES: "{place} is wrong.",
     ROUNDING: "{place} is off by a few ulp more than rounding once costs.",
-    "out-of-bounds": "The launch reaches outside of {place}.",
-    "store-conflict": "Programs or lanes store different values to one element of {place}.",
-    "race-read": "A program loads what another one stores into {place}.",
-    "race-write": "A program stores what another one loads from {place}.",
-    "unwritten": "Elements of {place} are never written.",
     "neighbours": "The result of a row of {place} depends on the rows beside it.",
-    "masked-load": "A load with a mask and no `other`: {place}.",
     "lanes": "The result depends on masked-off lanes, since a load has a mask and no `other`: {place}.",
 }
+SENTENCES |= {kind: rule.cause for kind, rule in RULES.items() if rule.cause}
 
 
 def sentence(code: str, place: str) -> str:

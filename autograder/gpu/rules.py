@@ -1,4 +1,4 @@
-"""What each kind of finding means, and what to do about it: one table for the terminal, JSON and SARIF."""
+"""What each kind of finding means, and what to do about it: one table for emulator, check, terminal, JSON and SARIF."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,35 +6,53 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Rule:
-    """What a kind of finding means. level: ``fault`` decides the exit status, ``unable`` means that the emulator could
-    not judge, ``hint`` is a suspicion.
+    """What a kind of finding means; the kind is its code, and its id in SARIF.
+
+    level: in a program: ``fault`` decides the exit status, ``unable`` means that the emulator could not judge, ``hint``
+        is a suspicion.
+    title, cure: for people.
+    in_check: in a check of a result: ``fault`` by itself; ``explains`` a wrong result, and is nothing beside a right
+        one; "" is not said by itself: other lanes are tried, or a GPU promises what is done.
+    cause: as the cause of failed cases, a sentence with a {place}; "" where the message says it.
+    memory: whether it is about what a launch accesses, which a GPU may let pass.
     """
 
     level: Literal["fault", "unable", "hint"]
     title: str
     cure: str
+    in_check: Literal["fault", "explains", ""] = "fault"
+    cause: str = ""
+    memory: bool = False
 
 
-RULES = {
+RULES: dict[str, Rule] = {
     "out-of-bounds": Rule(
         "fault",
         "An access outside its tensor",
         "Mask the lanes that are outside, compute the mask from the tensor's size, and pass the tensor's own strides.",
+        cause="The launch reaches outside of {place}.",
+        memory=True,
     ),
     "store-conflict": Rule(
         "fault",
         "Different values stored to one element",
         "Let one program and one lane own each element, or use an atomic: `tl.atomic_add`, `tl.atomic_max`.",
+        cause="Programs or lanes store different values to one element of {place}.",
+        memory=True,
     ),
     "race-read": Rule(
         "fault",
         "A program loads what another one stores in the same launch",
         "Split the work into two launches, or order the programs with a lock or an atomic.",
+        cause="A program loads what another one stores into {place}.",
+        memory=True,
     ),
     "race-write": Rule(
         "fault",
         "A program stores what another one loads in the same launch",
         "Write to another tensor.",
+        cause="A program stores what another one loads from {place}.",
+        memory=True,
     ),
     "unordered-launches": Rule(
         "fault",
@@ -45,31 +63,39 @@ RULES = {
         "fault",
         "A program loads what its other lanes have stored",
         "Put `tl.debug_barrier()` between the store and the load.",
+        in_check="explains",
     ),
     "own-load": Rule(
         "fault",
         "A program stores what its other lanes have loaded",
         "Put `tl.debug_barrier()` between the load and the store, or write to another tensor.",
+        in_check="explains",
     ),
     "unwritten": Rule(
         "fault",
         "A result that the kernel never wrote is read",
         "Check that the grid covers the whole tensor and that no mask cuts off its end.",
+        cause="Elements of {place} are never written.",
+        memory=True,
     ),
     "uninitialised-read": Rule(
         "fault",
         "A kernel loads memory that was never written",
         "Write it before it is loaded; allocate with `torch.zeros` what a kernel accumulates into.",
+        in_check="explains",
     ),
     "masked-load": Rule(
         "fault",
         "The result depends on masked-off lanes of a load without `other`",
         "Add `other=` with the neutral element of what follows: 0 for a sum, -inf for a maximum.",
+        in_check="",
+        cause="A load with a mask and no `other`: {place}.",
     ),
     "gathered-outside": Rule(
         "fault",
         "`tl.gather` outside its block",
         "Keep the indices within the block: clamp those of lanes that a `tl.where` leaves out.",
+        in_check="explains",
     ),
     "left-state": Rule(
         "fault",
@@ -103,6 +129,7 @@ RULES = {
         "hint",
         "Several programs store one value to one element",
         "Let one program store it, as with `mask=tl.program_id(0) == 0`.",
+        in_check="",
     ),
     "misleading-hint": Rule(
         "fault",
@@ -118,7 +145,12 @@ RULES = {
         "hint",
         "An autotuner chose another configuration than its first",
         "Run the kernel with this configuration alone.",
+        in_check="explains",
     ),
-    "wrapped-integer": Rule("hint", "A 32-bit integer wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`."),
-    "tf32": Rule("hint", "A float32 product in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.'),
+    "wrapped-integer": Rule(
+        "hint", "A 32-bit integer wrapped around", "Make one factor 64-bit: `x.to(tl.int64)`.", in_check="explains"
+    ),
+    "tf32": Rule(
+        "hint", "A float32 product in TF32", 'Pass `input_precision="ieee"` to `tl.dot`.', in_check="explains"
+    ),
 }
