@@ -13,10 +13,8 @@ from .autograd import Function, gradient, unaliased
 from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 from .layer_norm_backward import layer_norm_backward
 
+
 # %% layer_norm_forward
-BLOCK = 8192  # the longest row that one program holds in its registers
-
-
 @triton.jit
 def centre(x, mask, n):
     """(d, mean, rest): d = x - mean - rest. rest is the rounding error of the mean, seen once the mean is gone."""
@@ -47,7 +45,7 @@ def layer_norm_forward_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr, rstd
 
 
 @triton.jit
-def layer_norm_forward_long_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr, rstd_ptr, N, eps, BLOCK: tl.constexpr):
+def layer_norm_long_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr, rstd_ptr, N, eps, BLOCK: tl.constexpr):
     """Program m does row m, block by block, twice. The statistics of the blocks are merged (Chan et al. 1979)."""
     row = tl.program_id(0).to(tl.int64)
     x_ptr += row * N
@@ -91,8 +89,8 @@ def layer_norm_forward(x, weight, bias, eps=1e-5):
     rstd = torch.empty_like(mean)
     if M:
         kernel, block = layer_norm_forward_kernel, max(triton.next_power_of_2(N), 1)
-        if N > BLOCK:
-            kernel, block = layer_norm_forward_long_kernel, BLOCK // 2
+        if N > 8192:  # more than a program holds in its registers
+            kernel, block = layer_norm_long_kernel, 4096
         kernel[(M,)](x, weight, bias, y, mean, rstd, N, eps, BLOCK=block, num_warps=max(block // 512, 1))
     return y, mean, rstd
 

@@ -14,10 +14,8 @@ from .autograd import Function, gradient, unaliased
 from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
 from .rms_norm_backward import rms_norm_backward
 
+
 # %% rms_norm_forward
-BLOCK = 8192  # the longest row that one program holds in its registers
-
-
 @triton.jit
 def down(x):
     """x · 2^-80: the largest float32 becomes 3e14, whose square is finite."""
@@ -50,7 +48,7 @@ def rms_norm_forward_kernel(x_ptr, weight_ptr, y_ptr, rstd_ptr, N, eps, BLOCK: t
 
 
 @triton.jit
-def rms_norm_forward_long_kernel(x_ptr, weight_ptr, y_ptr, rstd_ptr, N, eps, BLOCK: tl.constexpr):
+def rms_norm_long_kernel(x_ptr, weight_ptr, y_ptr, rstd_ptr, N, eps, BLOCK: tl.constexpr):
     """Program m does row m, block by block, twice."""
     row = tl.program_id(0).to(tl.int64)
     x_ptr += row * N
@@ -87,8 +85,8 @@ def rms_norm_forward(x, weight, eps=1e-6):
     rstd = torch.empty(M, dtype=torch.float32, device=x.device)
     if M:
         kernel, block = rms_norm_forward_kernel, max(triton.next_power_of_2(N), 1)
-        if N > BLOCK:
-            kernel, block = rms_norm_forward_long_kernel, BLOCK // 2
+        if N > 8192:  # more than a program holds in its registers
+            kernel, block = rms_norm_long_kernel, 4096
         kernel[(M,)](x, weight, y, rstd, N, eps, BLOCK=block, num_warps=max(block // 512, 1))
     return y, rstd
 

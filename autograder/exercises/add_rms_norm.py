@@ -68,6 +68,13 @@ CASES = (
         weight=draw.by(weights),
     ),
     case(
+        "5 rows of 16,384",
+        "The longest rows that are to be read once: with how many warps does a thread hold its share of one?",
+        x=draw.normal(5, 16_384).scale(ORDINARY),
+        residual=draw.by(beside),
+        weight=draw.by(weights),
+    ),
+    case(
         "20,011 columns, mean square below eps",
         "A row longer than a block whose squares are below eps: is it added once, to the mean over the whole row?",
         x=draw.by(lambda generator: offset(generator, [(0.0, 1e-3)], 20_011)),

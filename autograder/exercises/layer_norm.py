@@ -185,6 +185,7 @@ layer_norm_backward = Exercise(
     wild=(EPSILON_OUTSIDE_GRADIENT,),
     points=6,
     forward=layer_norm_forward,
+    spills=SPILLED,
     about=("constant rows", "1 column", "variance far below eps", "eps = 0.1", LONG_EPS),
 )
 

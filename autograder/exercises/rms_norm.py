@@ -132,5 +132,6 @@ rms_norm_backward = Exercise(
     allowed=frozenset({"sum"}),
     points=4,
     forward=rms_norm_forward,
+    spills=SPILLED,
     about=("variance far below eps", "float16 values of 300"),
 )

@@ -120,6 +120,13 @@ silu_backward = Exercise(
             dy=draw.tensor([0.75, -1.25, 3.0, -0.5, 1.75]),
             x=draw.tensor([511.99997, 1023.99994, 2047.9999, 4095.9998, 8191.9995]),
         ),
+        case(
+            "from 2^24 on",
+            "The slope is 1 here, and 1 + x is x: float32 has no odd integers from 2^24 on. Is a 1 added to a number "
+            "as large as x, or taken from one?",
+            dy=draw.tensor([1.25, -0.75, 2.0, -3.5, 0.625]),
+            x=draw.tensor([16_777_218.0, 3e7, 1e8, 123_456_789.0, 1e10]),
+        ),
     ),
     tolerance=Tolerance(1, 8, REASON, slope_floor, slope_cancellation),
     hint="Differentiate x · s(x) by the product rule. You need x; you do not need y.",

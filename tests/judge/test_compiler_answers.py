@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from answers import PAIRS, answer
+from answers import PAIRS, SETUP, answer
 from compiler_kernels import cache  # noqa: F401
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import notebook, terminal
-from graded_kernels.autograder.runner.call.answer import Cell
+from graded_kernels.autograder.runner.call.answer import Answer, Cell
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH, y_ptr.dtype.element_ty)\n"
 LAST = "    empty = total == 0.0  # no key: o is 0 and lse -inf\n"
@@ -139,18 +139,48 @@ def test_the_hint_says_what_to_write_in_place_of_what_the_compiler_refuses(line,
     assert hint in case.hint, str(report)
 
 
-WARPS = "warps = min(max(block // 512, 1), 16)"
+WARPS = "num_warps=min(max(block // 512, 1), 16)"
 
 
-@pytest.mark.parametrize(("warps", "efficient"), [("warps = 4", False), ("warps = 8", True)])
+@pytest.mark.parametrize(("warps", "efficient"), [("num_warps=4", False), ("num_warps=8", True)])
 def test_a_block_that_is_too_large_for_its_warps_spills(warps, efficient):
-    """With 8 warps a few bytes, as with any number of them."""
-    report = check_answer(answer("gemma_norm", "triton", WARPS, warps), Settings("triton"))
+    """In the largest case, of 16,384 columns: 128 numbers of each tensor for a thread of 4 warps."""
+    report = check_answer(answer("add_rms_norm", "triton", WARPS, warps), Settings("triton"))
     assert (report.correct, report.portable, report.efficient, report.passed) == (True, True, efficient, efficient)
     (spills,) = (case for case in report.cases if case.name == "register spills")
     if not efficient:
-        assert "(in the launch with " in spills.message and "BLOCK=32768, num_warps=4" in spills.message
+        assert "(in the launch with " in spills.message and "BLOCK=16384, num_warps=4" in spills.message
         assert "more warps" in spills.hint
+
+
+ONE_BLOCK = """
+@triton.jit
+def kernel(x_ptr, weight_ptr, y_ptr, rstd_ptr, N, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    cols = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=0.0).to(tl.float32)
+    weight = tl.load(weight_ptr + cols, mask=cols < N, other=0.0).to(tl.float32)
+    rstd = tl.rsqrt(tl.sum(x * x) / N + eps)
+    tl.store(y_ptr + row * N + cols, (x * rstd * weight).to(y_ptr.dtype.element_ty), mask=cols < N)
+    tl.store(rstd_ptr + row, rstd)
+
+
+def rms_norm_forward(x, weight, eps=1e-6):
+    x = x.contiguous()
+    y, rstd = torch.empty_like(x), torch.empty(len(x), dtype=torch.float32, device=x.device)
+    if len(x):
+        kernel[(len(x),)](x, weight, y, rstd, x.shape[1], eps, BLOCK=triton.next_power_of_2(x.shape[1]))
+    return y, rstd
+"""
+
+
+def test_rows_longer_than_the_largest_case_may_spill():
+    """One block and 4 warps for every length: 20,011 columns spill kilobytes, and 4,096 nothing."""
+    report = check_answer(Answer("rms_norm_forward", (SETUP, Cell("rms_norm_forward", ONE_BLOCK))), Settings("triton"))
+    assert report.passed, str(report)
+    assert max(row["spills"] for row in report.compile["targets"]) > 1000
+    (spills,) = (case for case in report.cases if case.name == "register spills")
+    assert "spills 0 bytes" in spills.message
 
 
 @pytest.mark.exhaustive

@@ -218,11 +218,18 @@ def test_a_pytorch_answer_is_not_judged_by_what_only_kernels_do():
 
 
 @pytest.mark.parametrize(
-    ("statuses", "kind"),
-    [(("pass", "pass"), "portable"), (("pass", "fail"), "portable"), (("fail", "fail"), "correct")],
+    ("statuses", "slow", "kind"),
+    [
+        (("pass", "pass"), False, "portable"),
+        (("pass", "fail"), False, "portable"),
+        (("fail", "fail"), False, "correct"),
+        (("pass", "fail"), True, "efficient"),
+        (("fail", "fail"), True, "efficient"),
+    ],
 )
-def test_compiling_for_some_targets_is_not_portable_for_none_not_correct(statuses, kind):
-    told = {"kernel": "k", "launch": "n: i32", "message": "no", "advice": "", "line_text": "x = x"}
+def test_compiling_for_some_targets_is_not_portable_for_none_not_correct(statuses, slow, kind):
+    """The time that it takes is neither."""
+    told = {"kernel": "k", "launch": "n: i32", "message": "no", "advice": "", "line_text": "x = x", "slow": slow}
     rows = [told | {"target": name, "status": one} for name, one in zip(("sm_90", "gfx942"), statuses, strict=True)]
     found = {"status": min(statuses), "reason": "", "targets": rows}
     (case,) = cost.judge_compile([], lambda launches, targets: found, Target.named())[1]
@@ -238,7 +245,7 @@ def test_a_launch_that_does_not_compile_costs_what_its_cases_are_about(aims, cha
         launch = SimpleNamespace(kernel="k", parts=lambda: list(parts))
         return SimpleNamespace(result=SimpleNamespace(aim=Aim(aim)), outcome=SimpleNamespace(launches=(launch,)))
 
-    told = {"kernel": "k", "message": "no", "advice": "", "line_text": "x = x", "target": "sm_90"}
+    told = {"kernel": "k", "message": "no", "advice": "", "line_text": "x = x", "target": "sm_90", "slow": False}
     forms = (("fail", "BLOCK=1, num_warps=4, not divisible by 16: x_ptr"), ("pass", "BLOCK=16, num_warps=4"))
     found = {"status": "fail", "reason": "", "targets": [told | {"status": s, "launch": form} for s, form in forms]}
     judged = [case_of("plain", "BLOCK=16", "num_warps=4"), *(case_of(aim, "BLOCK=1", "num_warps=4") for aim in aims)]

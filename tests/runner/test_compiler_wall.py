@@ -234,6 +234,7 @@ def test_a_kernel_that_takes_too_long_or_too_much_memory_fails_alone(body, limit
     with Compiler(limits=limits) as compiler:
         rows = compiler.report(both, SM_90)["targets"]
     assert [(row["status"], words in row["message"]) for row in rows] == [("fail", True), ("pass", False)], rows
+    assert [row["slow"] for row in rows] == [body is ENDLESS, False]
 
 
 def test_a_tool_that_is_missing_is_no_fault_of_the_kernel(monkeypatch, tmp_path):

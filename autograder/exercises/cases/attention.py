@@ -285,11 +285,10 @@ CASES = (
     case("no keys", NOBODY, batch(n=0), subject="empty"),
     case(
         "NaN in a query",
-        "NaN in gives NaN out, for this query and no other, and what is padding has a gradient of 0. (In Triton, "
-        "tl.max drops NaN.)",
+        "NaN in gives NaN out, for this query and no other. (In Triton, tl.max drops NaN.)",
         batch(),
-        q=draw.same.put(torch.nan, 1, 0, 5, 3),
-        key_lengths=draw.tensor([20, 13]),
+        q=draw.same.put(torch.nan, 0, 0, 5, 3),
+        key_lengths=draw.tensor([20, 13]),  # the padding of the other sequence: 0 times NaN is open
         subject="NaN and infinity",
     ),
     case(

@@ -14,8 +14,8 @@ IGNORE = -100
 
 
 class BadLabel(NamedTuple):
-    """A case: ``label`` in row ``row`` of ``rows``, and another bad one in the last row but one, which a negative
-    ``label`` is without: who looks for labels of V and more alone is to miss it.
+    """A case: ``label`` in row ``row`` of ``rows``, and behind it another bad one in the last row but one, which a
+    negative ``label`` is without: who looks for labels of V and more alone is to miss it.
 
     ignore_index: of the function, or None for its default.
     """
@@ -36,7 +36,7 @@ class BadLabel(NamedTuple):
         """Into the labels of its rows, the first of which is ignored where it is not the bad one."""
         labels[0] = self.ignored
         labels[self.row] = self.label
-        if self.label >= 0:
+        if self.label >= 0 and self.row < self.rows - 2:
             labels[-2] = 61
 
 
@@ -60,6 +60,13 @@ OUT_OF_RANGE = (
         "The first 1500 labels are right, and so are most that follow: are all of them looked at, and is the first bad "
         "one kept?",
         rows=3000,
+    ),
+    BadLabel(
+        "a bad label in the last of 4097 rows",
+        4096,
+        50,
+        "All labels but the last are right: where a program has a block of them, has the last one a program?",
+        rows=4097,
     ),
     BadLabel("a label of -100", 2, -100, "ignore_index is -1 here: -100 is not a class and is not ignored.", -1),
 )

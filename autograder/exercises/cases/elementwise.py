@@ -186,7 +186,6 @@ def layouts(case: CaseMaker) -> tuple[Case, ...]:
             subject="sizes",
         ),
         case("no rows", shaped(0, 3), f"{EMPTY} x.shape is (0, 3).", subject="empty"),
-        case("no columns", shaped(3, 0), f"{EMPTY} x.shape is (3, 0).", subject="empty"),
         case(
             "transposed",
             shaped(113, 145, layout=draw.same.transposed()),
@@ -286,6 +285,7 @@ def elementwise(
             for p in parameters
             if p != swept
         ),
+        case("distinction: no columns", shaped(3, 0), f"{EMPTY} x.shape is (3, 0).", subject="empty", bonus=True),
         case("distinction: the whole range", whole, far, **extra),
         case("distinction: the tail", ends, last, **extra),
     )

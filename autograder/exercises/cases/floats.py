@@ -13,7 +13,7 @@ INF, NAN = float("inf"), float("nan")
 FRACTION = 23  # bits of a float32, below its exponent
 GENERAL: tuple[str, ...] = ("ordinary values", AGAIN, "one block", "three blocks and a rest", "one element")
 GENERAL += ("no dimensions", "no elements", "no rows")
-GENERAL += ("no columns", "transposed", "rows with gaps", "x transposed")
+GENERAL += ("transposed", "rows with gaps", "x transposed")
 GENERAL += ("odd shape, several blocks", "every second column", "every float16 value", "every bfloat16 value")
 GENERAL += ("x of stride 0", "infinity and NaN", "NaN in y", BEYOND)
 

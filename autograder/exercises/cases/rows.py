@@ -17,8 +17,8 @@ from .wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, NAN_IN, 
 
 ROWWISE = "rowwise"
 ORDINARY = 100.0  # standard deviation: so far above any eps that eps, wherever it stands, changes nothing
-# Bytes that a thread may spill. In a row of 20,011 columns ptxas spills up to 52 of a norm whatever the number of warps
-# is; with too few warps it is hundreds and thousands.
+# Bytes that a thread may spill in the largest case: ptxas spills up to 52 of a norm whatever the number of warps is;
+# with too few warps it is hundreds and thousands.
 SPILLED = 64
 HALF = 30.0  # the same for float16, where the squares of 300 are infinite: that is a case of its own
 
@@ -185,8 +185,8 @@ ROWS = (
     case(
         "4096 columns",
         "Rows as wide as a transformer's. Each can be read once and kept in registers.",
-        # without outliers, which are asked where they are asked at every seed
-        x=shaped(10, 4096).clamp(-2.5 * ORDINARY, 2.5 * ORDINARY),
+        # the largest case; without outliers, which are asked where they are asked at every seed
+        x=shaped(16, 4096).clamp(-2.5 * ORDINARY, 2.5 * ORDINARY),
         subject="sizes",
     ),
     case(
@@ -325,10 +325,11 @@ GRADIENTS: tuple[tuple[Case, Values], ...] = (
     ),
     (
         case(
-            "no columns",
+            "distinction: no columns",
             "Rows of no elements: every gradient is empty, and nothing to launch.",
             x=shaped(3, 0),
             subject="empty",
+            bonus=True,
         ),
         draw.same,
     ),

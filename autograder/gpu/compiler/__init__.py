@@ -25,6 +25,7 @@ everything the others do is among it (`forms`).
         launch                    "x: *fp16, n: i32, BLOCK=1024, not divisible by 16: n"
         aligned                   whether every pointer and integer argument is divisible by 16, as wide loads need
         status                    "pass", "fail" or "not-run"
+        slow                      whether it fails for the compiler's time alone, which says nothing of its results
         message, line, line_text  the compiler's words, and the line they are about, counted from 1 in its file or cell
         advice    what to do about a common mistake, or ""
         registers                 32-bit registers a thread (vector registers on gfx942)

@@ -66,13 +66,15 @@ def compile_report(
     run_jobs: RunJobs,
     targets: Sequence[Target] | None = None,
     whole: bool = True,
+    measured: Sequence[KernelLaunch] = (),
 ) -> Json:
     """Compiles what was launched for machines that are not here. Returns the report that the package's docstring
     describes.
 
     Every form of every kernel goes through Triton's front end, and as many as `forms.covering` chooses through the
     whole compiler, for each target. Of more than `WHOLE` of these, the first of every kernel come first. whole: not
-    the front end alone, with the first form of every kernel.
+    the front end alone, with the first form of every kernel. measured: launches whose forms are compiled as a whole
+    beside those, for their figures.
     """
     version = _triton_version()
     if version is None:
@@ -89,7 +91,7 @@ def compile_report(
     fronts = [job for form in found for job in _prepare(form, targets, version, whole=False)]
     try:
         _compile(fronts, run_jobs)
-        chosen, left_out = _chosen(fronts) if whole else ([], 0)
+        chosen, left_out = _chosen(fronts, measured) if whole else ([], 0)
         right = {(job.launch.key(), job.target) for job in fronts if job.status == "pass"}
         prepared = [job for form in chosen for job in _prepare(form, targets, version, whole=True)]
         complete = [job for job in prepared if (job.launch.key(), job.target) in right]
@@ -196,13 +198,15 @@ def _none(status: str, reason: str, version: str | None = None) -> Json:
     return {"status": status, "reason": reason, "triton": version, **numbers, **names}
 
 
-def _chosen(fronts: list[_Job]) -> tuple[list[KernelLaunch], int]:
-    """The launches for the whole compiler, and how many are too many for it."""
+def _chosen(fronts: list[_Job], measured: Sequence[KernelLaunch]) -> tuple[list[KernelLaunch], int]:
+    """The launches for the whole compiler, and how many are too many for it. measured: as `compile_report` has it."""
     operations = {j.launch.key(): j.result["operations"] for j in fronts if j.result and j.status == "pass"}
     passed = {job.launch.key(): job.launch for job in fronts if job.launch.key() in operations}
     ranked = itertools.zip_longest(*(covering(group, operations) for group in kernels(passed.values())))
     chosen = [launch for rank in ranked for launch in rank if launch]
-    return chosen[:WHOLE], len(chosen[WHOLE:])
+    wanted = {form_of(launch).key() for launch in measured} - {form_of(launch).key() for launch in chosen[:WHOLE]}
+    more = [launch for launch in passed.values() if form_of(launch).key() in wanted]
+    return chosen[:WHOLE] + more, len(chosen[WHOLE:])
 
 
 def _prepare(
@@ -269,13 +273,13 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
         elif "late" in answer:  # decides nothing: dozens of forms share the time, and none of them need be slow
             job.refused = RefusedKernel("not-run", answer["late"])
         elif "lost" in answer:
-            doubtful.append((job, answer["lost"]))
+            doubtful.append((job, answer["lost"], bool(answer.get("slow"))))
         else:
             job.result = _result(answer, job.target)
             cache.write(job.key, job.result)
-    works = _works(tuple({job.target: None for job, _ in doubtful}), run_jobs)
-    for job, reason in doubtful:
-        job.refused = RefusedKernel("fail" if works[job.target] else "not-run", reason)
+    works = _works(tuple({job.target: None for job, *_ in doubtful}), run_jobs)
+    for job, reason, slow in doubtful:
+        job.refused = RefusedKernel("fail" if works[job.target] else "not-run", reason, slow=slow)
 
 
 def _requests(jobs: list[_Job]) -> tuple[list[Json], list[Json]]:
@@ -336,6 +340,7 @@ def _row(job: _Job) -> Json:
         "launch": launch.describe(),
         "aligned": launch.aligned,
         "status": job.status,
+        "slow": bool(refused and refused.slow),
         "message": refused.message if refused else result["message"],
         "line": refused.line if refused else _line(job.extract, result),
     }
@@ -361,11 +366,12 @@ def _verdict(jobs: list[_Job], rows: list[Json], launches: list[KernelLaunch]) -
     for status in ("fail", "not-run"):
         found = [(job, row) for job, row in zip(jobs, rows, strict=True) if row["status"] == status]
         if found:
-            job, row = found[0]
+            job, row = min(found, key=lambda one: one[1]["slow"])  # what is refused comes before what takes long
             where = f", line {row['line']}, `{row['line_text']}`" if row["line"] else ""
             same = [r for j, r in found if (r["message"], j.launch.source) == (row["message"], job.launch.source)]
             names = ", ".join(dict.fromkeys(one["target"] for one in same))
             verb = "does not compile for" if status == "fail" else "was not judged for"
+            verb = "is not compiled for" if row["slow"] else verb
             wrong = {j.launch.key() for j, r in found}
             right = [one for one in launches if one.key() not in wrong]
             return status, f"{row['kernel']} {verb} {names}{where}: {row['message']}{_launched(job.launch, right)}"

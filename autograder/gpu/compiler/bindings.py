@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 class RefusedKernel(Exception):
     """Why a kernel is not compiled. status: "fail" where no GPU could run it, "not-run" where we cannot tell. known:
-    Triton's compiler refuses it as well, without a look at what it means.
+    Triton's compiler refuses it as well, without a look at what it means. slow: it was not done in the time that one
+    form may take.
     """
 
-    def __init__(self, status: str, message: str, line: int | None = None, known: bool = False):
+    def __init__(self, status: str, message: str, line: int | None = None, known: bool = False, slow: bool = False):
         super().__init__(message)
-        self.status, self.message, self.line, self.known = status, message, line, known
+        self.status, self.message, self.line, self.known, self.slow = status, message, line, known, slow
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What the values do not show: the memory an answer takes, the bytes its kernels move, what compilers make of them.
 
-Memory and traffic are measured in one case each, the largest, on which the bound was set. Where that case gave no
-measurement, there is none: another case has another bound, which a right answer may exceed.
+Memory, traffic and spills are measured in one case each, the largest, on which the bound was set. Where that case gave
+no measurement, there is none: another case has another bound, which a right answer may exceed.
 
 The memory of a Triton answer's tensors is known from the replay of its kernels. A PyTorch answer's own process reports
 it, and may report it wrong; an isolated one is called once more, on more than its process has memory for if it holds
@@ -20,7 +20,7 @@ from ...words import Quality
 from ..comparing.closeness import Expected, expect, unlike
 from ..comparing.trial import describe, unforeseeable
 from ..records.aim import Aim, Flaw
-from ..records.record import COMPILE, MEMORY, SPILLS, TRAFFIC, Case, Exercise, Large
+from ..records.record import COMPILE, MEMORY, SPILLS, TRAFFIC, Case, Exercise, Large, Witness
 from ..records.ulp import ulp_size
 from ..results.case_result import CaseResult, CaseStatus
 from .case_verdict import Judged
@@ -33,7 +33,7 @@ KERNELS = 32
 _IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
 _FEWER_NUMBERS = (
     "What no register holds goes to memory and back. Of each tensor a thread holds the block over 32 · num_warps "
-    "numbers: launch it with more warps, or walk along the row in blocks."
+    "numbers: launch it with more warps, of which there are up to 32, or hold fewer tensors at once."
 )
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 _ACCEPTED = "The emulator runs Python; a GPU runs what Triton's compiler accepts."
@@ -141,8 +141,7 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
     least_bytes = record.least_bytes
     if least_bytes is None:
         return None, []
-    fit = [j for j in _measurable(record, judged) if _contiguous(j.args)]
-    largest = max(fit, key=lambda j: least_bytes(*j.args), default=None)
+    largest = _largest(record, judged)
     if largest is None or not (largest.outcome and largest.outcome.outputs):
         return None, [_not_measured(record, TRAFFIC, largest)]
     if not largest.outcome.traffic:
@@ -180,7 +179,7 @@ def judge_compile(
     judged: list[Judged], compiled: Compile, targets: Sequence[Target]
 ) -> tuple[Figures, list[CaseResult]]:
     """What the cases launched, compiled ahead of time for these targets (`compiler.compile_report`). A form that does
-    not compile costs what the cases are worth that launch it.
+    not compile costs what the cases are worth that launch it; one that takes the compiler too long is not efficient.
     """
     launches = [launch for one in judged if one.outcome for launch in one.outcome.launches]
     unknown = [launch for launch in launches if isinstance(launch, str)]
@@ -201,21 +200,42 @@ def judge_compile(
     hint = (wrong["advice"] or _ACCEPTED) if wrong else ""
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
     rows = [row for row in report["targets"] if row["status"] == "fail"]
+    if rows and all(row["slow"] for row in rows):
+        late = CaseResult(COMPILE, "fail", False, report["reason"], "", kind=Quality.EFFICIENT, aim=Aim.LAYOUTS)
+        return report, [late]
     aims = {one.result.aim for one in judged if one.outcome and any(map(_is_among(rows), one.outcome.launches))}
     aim = next((aim for aim in (Aim.PLAIN, Aim.DTYPES, Aim.LAYOUTS, Aim.EDGES, Aim.POINT) if aim in aims), Aim.PLAIN)
     return report, [_compiled(report["status"], report["reason"], hint, kind, aim)]
 
 
-def judge_spills(record: Exercise, compiled: Figures) -> list[CaseResult]:
-    """What a thread spills in the form of a launch that spills most, where the record limits it and all compiled."""
-    if record.spills is None or compiled["status"] != "pass":
+def measured_launches(record: Exercise | Witness, judged: list[Judged]) -> list[KernelLaunch]:
+    """The launches whose spills are judged: those of the largest case, where the record limits them."""
+    if not isinstance(record, Exercise) or record.spills is None:
         return []
-    worst = max(compiled["targets"], key=lambda row: row["spills"] or 0)
+    largest = _largest(record, judged)
+    launches = largest.outcome.launches if largest and largest.outcome else ()
+    return [launch for launch in launches if isinstance(launch, KernelLaunch)]
+
+
+def judge_spills(record: Exercise, judged: list[Judged], compiled: Figures) -> list[CaseResult]:
+    """What a thread spills in the largest case whose inputs are contiguous, where the record limits it and all
+    compiled. Longer rows, whose traffic is not judged either, may spill.
+    """
+    largest = _largest(record, judged)
+    if record.spills is None or compiled["status"] != "pass" or largest is None:
+        return []
+    launches = measured_launches(record, judged)
+    rows = [row for row in compiled["targets"] if any(map(_is_among([row]), launches))]
+    worst = max(rows, key=lambda row: row["spills"] or 0, default=None)
+    if worst is None:
+        return [_found(record, SPILLS, "not-run", "No launch of the largest case was compiled.")]
     spilled, most = worst["spills"] or 0, record.spills
     message = f"A thread of {worst['kernel']} spills {spilled:,} bytes on {worst['target']}; up to {most} are accepted"
+    inputs = largest.result.inputs
     if spilled <= most:
-        return [_found(record, SPILLS, "pass", f"{message}.")]
-    return [_found(record, SPILLS, "fail", f"{message} (in the launch with {worst['launch']}).", hint=_FEWER_NUMBERS)]
+        return [_found(record, SPILLS, "pass", f"{message}.", inputs)]
+    message = f"{message} (in the launch with {worst['launch']})."
+    return [_found(record, SPILLS, "fail", message, inputs, hint=_FEWER_NUMBERS)]
 
 
 def _is_among(rows: list[Figures]) -> Callable[[KernelLaunch | str], bool]:
@@ -241,6 +261,13 @@ def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
     """What came of the cases that every answer has to pass, and that end with a result."""
     pairs = zip(record.cases, judged, strict=True)
     return [one for case, one in pairs if one.args and not case.raises and not case.bonus]
+
+
+def _largest(record: Exercise, judged: list[Judged]) -> Judged | None:
+    """What came of the largest case whose inputs are contiguous."""
+    least_bytes = record.least_bytes or (lambda *args: _bytes(args))
+    fit = [one for one in _measurable(record, judged) if _contiguous(one.args)]
+    return max(fit, key=lambda one: least_bytes(*one.args), default=None)
 
 
 def _not_measured(record: Exercise, name: str, largest: Judged | None) -> CaseResult:

@@ -23,7 +23,7 @@ from ..results.data import ReportData
 from ..results.scoring import points_of
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
-from .cost import Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic
+from .cost import Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic, measured_launches
 from .explained import explained
 from .redaction import redacted
 from .witness import judge_witness
@@ -133,12 +133,14 @@ class _CheckRequest:
             return found
         self.at("compiling for GPUs")
         right = self._all_right(found)
-        compiled, more = judge_compile(found.judged, partial(report, whole=right), self.settings.gpus)
+        measured = measured_launches(self.record, found.judged)
+        report = partial(report, whole=right, measured=measured)
+        compiled, more = judge_compile(found.judged, report, self.settings.gpus)
         if right or compiled["status"] == "fail":
             found.compiled = compiled
             found.cases += more
             if isinstance(self.record, Exercise):
-                found.cases += judge_spills(self.record, found.compiled)
+                found.cases += judge_spills(self.record, found.judged, found.compiled)
         return found
 
     def machine_code(self, found: _Found) -> Figures | None:

@@ -244,7 +244,7 @@ class Exercise:
     either: another oracle, of the arguments as they are, whose values are as right: what lies between may be rounded.
     least_bytes: bytes that must move for these arguments: every input read once, every result written once.
     traffic: the ratio to ``least_bytes`` that a Triton answer may reach, or None where it is not graded.
-    spills: the bytes that a thread of a Triton answer may spill, or None where it is not graded.
+    spills: the bytes that a thread of a Triton answer may spill in the largest case, or None where it is not graded.
     upcast: whether the oracle gets its inputs in float64; not where what is right depends on their dtype.
     gradient_of: an input whose gradient is the last output. The answer returns the one before, attached to the graph,
         and the check takes the gradient of it for `upstream_of`.

@@ -103,7 +103,11 @@ class Compiles(Protocol):
         """Starts its process, without waiting for it."""
 
     def report(
-        self, launches: Sequence[KernelLaunch], targets: Sequence[Target] | None = None, whole: bool = True
+        self,
+        launches: Sequence[KernelLaunch],
+        targets: Sequence[Target] | None = None,
+        whole: bool = True,
+        measured: Sequence[KernelLaunch] = (),
     ) -> dict[str, Any]:
         """What compilers make of the launches, as `compiler.compile_report` says it."""
 

@@ -59,11 +59,15 @@ class Compiler:
         self._worker = self._folder = None
 
     def report(
-        self, launches: Iterable[KernelLaunch], targets: Sequence[Target] | None = None, whole: bool = True
+        self,
+        launches: Iterable[KernelLaunch],
+        targets: Sequence[Target] | None = None,
+        whole: bool = True,
+        measured: Sequence[KernelLaunch] = (),
     ) -> WireJson:
         """Returns the report of `compiler.compile_report` on these launches."""
         budget = Budget("answer", self.limits.total_seconds)
-        return compile_report(launches, partial(self.run_jobs, budget=budget), targets, whole)
+        return compile_report(launches, partial(self.run_jobs, budget=budget), targets, whole, measured)
 
     def machine_code(self, launches: Iterable[KernelLaunch]) -> WireJson:
         """The counts of `compiler.machine_code_report` for these launches."""
@@ -78,8 +82,8 @@ class Compiler:
         budget: Budget | None = None,
     ) -> list[tuple[int, WireJson]]:
         """Returns for each job its number and its result (see `compiler.worker`). A job during which the process ended
-        has the result ``lost``, which says how; one for which others left no time has ``late``. Raises CannotCompile
-        where no process can be started.
+        has the result ``lost``, which says how, and ``slow`` where its own time ended; one for which others left no
+        time has ``late``. Raises CannotCompile where no process can be started.
 
         budget: of all kernels of one answer, of which a ``control`` takes nothing.
         """
@@ -194,7 +198,7 @@ def _replies(ended: ChildExit, limits: Limits, count: int) -> dict[int, WireJson
 def _too_long(seconds: float) -> str:
     return (
         f"compiling what the answer launches took more than {seconds:g} s. Blocks of thousands of elements"
-        " and loops that are unrolled take the compiler long: make them smaller"
+        " and loops that are unrolled take the compiler long: make them smaller, or launch with more warps"
     )
 
 
@@ -204,7 +208,7 @@ def _end_of(ended: ChildExit, limits: Limits) -> WireJson:
         return {"lost": f"the compiler took more than {limits.memory >> 20:,} MiB of memory for it"}
     if kind or ended.status == -signal.SIGXCPU:
         if ended.killed is None or ended.killed.scope == "call":
-            return {"lost": _too_long(limits.seconds)}
+            return {"lost": _too_long(limits.seconds), "slow": True}
         return {"late": _too_long(limits.total_seconds)}
     status = ended.status or 0
     how = signal.Signals(-status).name if status < 0 else f"exit status {status}"

@@ -113,7 +113,6 @@ MUTANTS = {
             "dy, x = dy if dy.stride(-1) == 1 else dy.contiguous(), ",
             "dy with gaps",
         ),
-        ("launches programs for columns that are none", "    if not x.numel():\n", "    if not M:\n", "no columns"),
         (
             "rounds the partial sums",
             "torch.empty(groups, N, dtype=torch.float32",
