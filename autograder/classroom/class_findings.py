@@ -1,6 +1,7 @@
 """What a class did in an assignment, as data: from its graded notebooks, their verdicts and the gradebook."""
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -160,7 +161,7 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
                     unchecked.append((row["student_id"], answer))
                 if MOVED in record:
                     (before, now, since), told = record[MOVED], report or {}
-                    why = told.get("limit") or told.get("summary", "")
+                    why = _costs(told.get("costs", ())) or told.get("summary", "")
                     moved.append(Moved(row["student_id"], answer, before, now, since, why))
                 if report is not None:
                     key = record.get("verdict", "")
@@ -170,6 +171,11 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
     answers = tuple(ExerciseFindings(name, tuple(checks)) for name, checks in order.items())
     learners = tuple(_learner(courses, row) for row in rows)
     return Findings(assignment, learners, answers, tuple(unchecked), tuple(moved))
+
+
+def _costs(costs: Sequence[Mapping[str, Any]]) -> str:
+    """What failures cost in a stored report: ``plain 30, point 25``."""
+    return ", ".join(f"{line['name']} {round(line['points'], 1):g}" for line in costs if line["points"])
 
 
 def _learner(courses: CourseDirectory, row: dict[str, Any]) -> Learner:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .records.ulp import HALVES, ulp_error, ulp_size
     from .report.plot import drawn
     from .report.report import Report
-    from .results.scoring import Points
+    from .results.scoring import Points, changed_costs
     from .side_by_side import compare
     from .verdicts.job import Job
     from .verdicts.make import load, make, shared_worker

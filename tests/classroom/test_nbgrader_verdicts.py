@@ -107,10 +107,10 @@ def test_every_part_of_a_job_has_a_name_in_a_sentence(course):
     courses = api(course).coursedir
     courses.assignment_id = "both"
     job_of = partial(grader.job, Released(courses, {}))
-    found = standard(grader.aims, job_of, released)
+    found = standard(grader.costs, job_of, released)
     assert {"your cases for silu_forward", "the limits", "the version of PyTorch"} <= set(found)
     grader.seconds, grader.seed = 3.0, 2
-    changed = changes(found, standard(grader.aims, job_of, released))
+    changed = changes(found, standard(grader.costs, job_of, released))
     assert changed == ["the limits", "the seed of the class"]
     without_points = {name: digest for name, digest in found.items() if "points" not in name}
     assert without_points != found

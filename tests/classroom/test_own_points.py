@@ -1,11 +1,11 @@
-"""A teacher's own points and weights, from the configuration: they check nothing again, and the gradebook has them."""
+"""A teacher's own points and costs, from the configuration: they check nothing again, and the gradebook has them."""
 
 import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, place, right_answers, scores
 from graded_kernels.autograder.classroom import class_report
 from graded_kernels.autograder.classroom.course import configured
-from graded_kernels.autograder.classroom.nbgrader.points import weights_of
+from graded_kernels.autograder.classroom.nbgrader.points import PointsError, costs_of
 from graded_kernels.autograder.judge.results.scoring import Points
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
 from make_submissions import grade_id
@@ -56,37 +56,36 @@ def test_settings_of_a_teacher_are_in_a_file_of_their_own(course):
 
 
 @pytest.mark.exhaustive
-def test_other_points_and_weights_check_nothing_again(course):
+def test_other_points_and_costs_check_nothing_again(course):
     assert "  bob, tiny: class_secret" in graded(course)
-    assert (scores(course, "ada"), scores(course, "bob")) == (FULL, FULL | {TORCH: 1.7})
+    assert (scores(course, "ada"), scores(course, "bob")) == (FULL, FULL | {TORCH: 1.86})
     made, before = (course / "verdicts" / LOG).read_bytes(), most(course)
 
-    log = graded(course, points={TORCH: 10, "tiny_words": 4}, aims={"plain": 60, "dtypes": 20})
+    log = graded(course, points={TORCH: 10, "tiny_words": 4}, costs={"dtype": 15, "dtypes": 10})
     assert (scores(course, "ada"), scores(course, "bob")) == (FULL | {TORCH: 10.0}, FULL | {TORCH: 8.5})
     assert most(course) == before | {CHECK: 10.0, "tiny_words": 4.0}
     assert "the points of silu_forward-torch-check" in log
-    assert "the weights of the aims" in log
+    assert "what failures cost" in log
     assert "has changed!" not in log  # nbgrader's own remark about each cell
     (cell,) = (cell for cell in autograded(course, "bob").cells if grade_id(cell) == CHECK)
     page = "".join(output.data["text/html"] for output in cell.outputs)
     assert cell.metadata.nbgrader["points"] == 10
-    for text in ("<b>8.5 of 10 points</b>", "<dt>plain values</dt><dd><b>42.9 of 42.9</b>", "the form costs 15"):
+    for text in ("<b>8.5 of 10 points</b>", "<dt>form: dtype</dt><dd><b>-15</b> "):
         assert text in page, page
-    assert "% of the points" not in page  # by other weights
+    assert "% of the points" not in page  # by other costs
     written = {path.name: path for path in class_report.write(configured(course).coursedir, "tiny")}
     changed = written["tiny-changed.csv"].read_text(encoding="utf-8-sig").splitlines()
     assert [line.split(",")[:4] for line in changed[1:]] == [
         ["ada", TORCH, "2.0", "10.0"],
-        ["bob", TORCH, "1.7", "8.5"],
+        ["bob", TORCH, "1.86", "8.5"],
     ]
-    assert "the weights of the aims" in changed[1]
-    assert "the form costs 15" in changed[2]
+    assert "what failures cost" in changed[1]
+    assert "dtype 15" in changed[2]
     page = written["tiny.html"].read_text(encoding="utf-8")
-    assert page.index("Points that a regrade changed") < page.index("the form costs 15") < page.index("Exercises")
-    assert "of 30" not in page
+    assert page.index("Points that a regrade changed") < page.index("dtype 15") < page.index("Exercises")
 
     graded(course)
-    assert (scores(course, "bob"), most(course)) == (FULL | {TORCH: 1.7}, before)
+    assert (scores(course, "bob"), most(course)) == (FULL | {TORCH: 1.86}, before)
     assert (course / "verdicts" / LOG).read_bytes() == made
     assert len(list(Store(course))) == 3
 
@@ -96,9 +95,12 @@ def test_other_points_and_weights_check_nothing_again(course):
     [
         ({"points": {"silu_forward-torhc": 3}}, "no released notebook has 'silu_forward-torhc'; there are "),
         ({"points": {TORCH: -1}}, f"c.Grade.points: {TORCH} is -1; give a number from 0 on"),
-        ({"aims": {"speed": 5}}, "c.Grade.aims: there is no 'speed'; there are plain, point, dtypes, layouts, edges"),
-        ({"aims": {"point": "half"}}, "c.Grade.aims: point is 'half'; give a number from 0 on"),
-        ({"aims": {"plain": 0}}, "plain is 0, and every exercise has plain values"),
+        (
+            {"costs": {"speed": 5}},
+            "c.Grade.costs: there is no 'speed'; there are plain, effects, layouts, dtypes, edges",
+        ),
+        ({"costs": {"point": "half"}}, "c.Grade.costs: point is 'half'; give a number from 0 to 100"),
+        ({"costs": {"plain": 80}}, "c.Grade.costs: plain and point are 105 together; give at most 100"),
     ],
 )
 def test_points_that_cannot_be_given_stop_the_run_before_it_begins(course, settings, message):
@@ -111,5 +113,7 @@ def test_points_that_cannot_be_given_stop_the_run_before_it_begins(course, setti
     assert not (course / "autograded").exists()
 
 
-def test_weights_that_are_left_out_stay():
-    assert weights_of({"point": 50}) == dict(Points.WEIGHTS) | {"point": 50}
+def test_costs_that_are_left_out_stay():
+    assert costs_of({"point": 50}) == {**Points.COSTS, "point": 50}
+    with pytest.raises(PointsError):
+        costs_of({"point": 71})

@@ -133,7 +133,7 @@ def both_floors(x, y):
 def test_it_costs_the_dtypes_or_the_point_and_nothing_else():
     for about, aim in ((), "dtypes"), (("bias",), "point"):
         report = check(replace(FAMILY, about=about), answer("truncated"), backend="torch")
-        assert [part.aim for part in report.split if part.earned < part.of] == [aim]
+        assert [line.name for line in report.costs] == [aim]
     assert "bias" not in [
         case.name for case in check(replace(FAMILY, unbiased=False), answer("truncated"), "torch").cases
     ]

@@ -15,51 +15,69 @@ from graded_kernels.autograder.judge.comparing.closeness import Comparison, Expe
 from graded_kernels.autograder.judge.comparing.fault import Fault
 from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.explaining.up_to import up_to
-from graded_kernels.autograder.judge.records.aim import Aim
+from graded_kernels.autograder.judge.records.aim import Aim, Flaw
 from graded_kernels.autograder.judge.records.record import WildBug
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import terminal
 from graded_kernels.autograder.judge.report.phrases import is_stub
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
 from graded_kernels.autograder.judge.results.causes import causes
-from graded_kernels.autograder.judge.results.scoring import GROSS, MISSED, NAMED, SHIPPED, Points, points_of
+from graded_kernels.autograder.judge.results.scoring import (
+    COSTS,
+    FEW_RIGHT,
+    MISSED,
+    SHIPPED,
+    SOME_RIGHT,
+    Points,
+    changed_costs,
+    points_for,
+    points_of,
+)
 from graded_kernels.autograder.judge.results.sentences import ROUNDING, SENTENCES, VALUES
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.outcome import Trouble
 from graded_kernels.autograder.words.quality import Quality
-from grading_table import GUIDE, OTHERS, row
+from grading_table import EXAMPLES, GUIDE, row
 from turns import one_in
 from wrong_answers import WRONG, Wrong, planted
-
-WITHIN = 5  # points of 100: a contract
 
 
 def ids(wrong) -> str:
     return f"{wrong.exercise}-{wrong.backend}-{wrong.what}".replace(" ", "_")
 
 
+def in_full(points: Points) -> None:
+    """A student adds the lines up."""
+    assert 100 * points.score + sum(line.points for line in points.costs) == pytest.approx(100, abs=0.01)
+
+
 @pytest.mark.parametrize("wrong", one_in(3, ((wrong,) for wrong in WRONG), lambda row: ids(*row)))
-def test_a_typical_wrong_answer_gets_the_points_agreed_on(wrong, worker):
+def test_a_typical_wrong_answer_gets_what_the_table_says(wrong, worker):
     report = check_answer(
         wrong.answer, Settings(wrong.backend, compiler=False), worker=worker if wrong.isolated else None
     )
-    assert report.passed == (wrong.points == 100), str(report)
-    assert abs(100 * report.score - wrong.points) <= WITHIN, (report.score, report.split, report.limit)
-    assert points_of(report.to_dict()).score == report.score  # the data is all that it takes
-    assert row(wrong.what, report) in GUIDE.read_text(encoding="utf-8"), "run python tests/material/grading_table.py"
+    assert round(100 * report.score) == wrong.points, report.costs
+    assert points_of(report.to_dict()) == Points(report.score, report.costs)  # the data is all that it takes
+    in_full(Points(report.score, report.costs))
+    failed = {str(case.aim) for case in report.cases if case.status != "pass" and case.flaw is Flaw.VALUES}
+    assert failed - {"None"} <= {line.name for line in report.costs}, "a case that failed is in no line"
 
 
-@pytest.mark.parametrize("wrong", one_in(6, ((wrong,) for wrong in OTHERS), lambda row: ids(*row)))
-def test_every_other_row_of_the_guide_is_what_a_check_says(wrong):
-    report = check_answer(wrong.answer, Settings(wrong.backend, compiler=False))
-    assert row(wrong.what, report) in GUIDE.read_text(encoding="utf-8"), "run python tests/material/grading_table.py"
+def test_the_examples_of_the_guide_are_what_a_check_says():
+    text = GUIDE.read_text(encoding="utf-8")
+    assert len(re.findall(r"`\w+`, (?:torch|triton) \|", text)) == len(EXAMPLES) == 10
+    for wrong in EXAMPLES[::5]:
+        report = check_answer(wrong.answer, Settings(wrong.backend, compiler=False))
+        assert row(wrong.what, report) in text, "run python tests/material/grading_table.py"
 
 
-def test_the_guide_has_no_row_beyond_these():
-    rows = [
-        line for line in GUIDE.read_text(encoding="utf-8").splitlines() if re.search(r"`\w+`, (torch|triton) \|", line)
-    ]
-    assert len(rows) == len(OTHERS) + len(WRONG)
+@pytest.mark.exhaustive
+def test_every_example_of_the_guide_is_what_a_check_says():
+    for wrong in EXAMPLES:
+        report = check_answer(wrong.answer, Settings(wrong.backend, compiler=False))
+        assert row(wrong.what, report) in GUIDE.read_text(encoding="utf-8"), (
+            "run python tests/material/grading_table.py"
+        )
 
 
 def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
@@ -168,7 +186,7 @@ def reworded(monkeypatch):
 )
 def test_no_point_moves_with_a_sentence(wrong, reworded):
     report = check_answer(wrong.answer, Settings(wrong.backend, compiler=False))
-    assert row(wrong.what, report) in GUIDE.read_text(encoding="utf-8"), (report.score, report.causes)
+    assert round(100 * report.score) == wrong.points, (report.costs, report.causes)
 
 
 def test_a_stub_is_one_in_other_words(reworded):
@@ -192,91 +210,6 @@ def test_a_wrong_output_and_one_a_few_ulp_off_have_one_cause():
     assert "a few ulp" in causes((few, replace(few, name="too")), "")[0].message
 
 
-def case(name: str, aim: str = "plain", flaw: str | None = None, *, near: float = 1.0, **more) -> dict:
-    status = "fail" if flaw else "pass"
-    return {
-        "name": name,
-        "aim": aim,
-        "flaw": flaw,
-        "near": near,
-        "status": status,
-        "bonus": False,
-        "kind": "correct",
-        "form": "",
-        "up_to": (),
-        "wrong": (),
-        "right": 0,
-        "word": "",
-        "shipped": False,
-        "half": False,
-    } | more
-
-
-FIRST, POINT, OTHER = case("first"), case("a", "point"), case("b", "point")
-TENS = [case(aim, aim) for aim in ("dtypes", "layouts", "edges")]
-
-
-def score(*cases: dict, together: bool = False, fingerprint: str | None = None, weights=Points.WEIGHTS) -> float:
-    """Of these cases and of all aims that they leave out. together: whether those that fail have one cause."""
-    there = {one["name"] for one in cases}
-    all_cases = [*cases, *(one for one in (FIRST, POINT, OTHER, *TENS) if one["name"] not in there)]
-    all_cases.sort(key=lambda one: one["name"] != "first")
-    failing = [one["name"] for one in all_cases if one["status"] == "fail"]
-    causes = [failing] if together else [[name] for name in failing]
-    report = {
-        "cases": all_cases,
-        "causes": [{"kind": "correct", "message": "Wrong.", "cases": names} for names in causes if names],
-        "fingerprint": fingerprint,
-        "required": ["correct", "portable", "efficient"],
-        "passed": not failing,
-    }
-    found = points_of(report, weights)
-    assert sum(part.of for part in found.parts) == pytest.approx(100) or not found.parts
-    return round(100 * found.score, 3)
-
-
-def test_a_right_answer_has_every_point_and_distinctions_none():
-    assert score() == 100
-    assert score(case("tail", "plain", "numbers", bonus=True)) == 100
-
-
-@pytest.mark.parametrize(("flaw", "points"), [("numbers", 78), ("special", 90), ("text", 98), (None, 90)])
-@pytest.mark.parametrize("aim", ["dtypes", "layouts", "edges"])
-def test_an_aim_is_lost_once_however_many_cases_fail(aim, flaw, points):
-    assert score(case(aim, aim, flaw, status="fail"), case("more", aim, flaw, status="fail")) == points
-
-
-def test_what_the_point_has_lost_is_not_charged_again_in_what_rests_on_it():
-    failing = [case(aim, aim, "numbers") for aim in ("dtypes", "layouts", "edges")]
-    assert score(*failing) == 100 - 30 - 12
-    assert score(*failing[:2]) == 100 - 20 - 12
-    assert score(failing[0], failing[1] | {"half": True}) == 100 - 10 - 12
-    assert score(case("a", "point", "numbers"), *failing) == 100 - 30 - 12
-    assert score(case("a", "point", "numbers"), *failing[:2]) == 100 - 20 - 12
-    names = {"a": "point", "dtypes": "dtypes", "layouts": "layouts"}
-    converted = [case(name, aim, "converted") for name, aim in names.items()]
-    assert score(*converted) == 100 - 10
-    assert score(*converted, case("more", "plain", "converted")) == 100 - 30
-
-
-def test_form_is_charged_once_and_values_as_if_it_were_right():
-    formed = [case("first", "plain", "form", form="dtype"), case("a", "point", "form", form="dtype")]
-    assert score(*formed) == 85
-    assert score(*formed, case("edges", "edges", "form", form="shape")) == 75
-    wrong = [case("a", "point", "numbers", form="dtype"), case("b", "point", "numbers", form="dtype")]
-    assert score(*wrong) == 50 - 15
-
-
-def test_right_up_to_one_factor_everywhere_leaves_forty():
-    off = {"near": 0.0, "up_to": (("one factor", -1.0),)}
-    failing = [case(one["name"], one["aim"], "numbers", **off) for one in (FIRST, POINT, OTHER, *TENS)]
-    assert score(*failing) == 40
-    assert score(*failing[:3]) == 0, "three cases have a factor by chance"
-    assert score(*failing, case("more", "plain", "numbers", near=0.0, up_to=(("one factor", 2.0),))) == 0
-    assert score(*failing, case("more", "plain", "numbers", near=0.0)) == 0
-    assert score(*failing[:-1], case("edges", "edges", "special")) == 40
-
-
 def test_a_factor_of_each_call_is_one_where_enough_numbers_show_it():
     """A count that nothing is divided by is another number in each call."""
 
@@ -294,179 +227,189 @@ def test_a_factor_of_each_call_is_one_where_enough_numbers_show_it():
     assert found(1.0, -2.0, 0.5, 4.0, factor=1.004) == ["one factor", "a factor of each call"]
     rounding = torch.tensor([1.004, 1.003, 0.997, 0.999], dtype=torch.float64)
     assert found(1.0, -2.0, 0.5, 4.0, factor=rounding) == [], "within 1 %, and no factor"
-    off = {"near": 0.0, "up_to": (("one factor", 3.0), ("a factor of each call", 1.0))}
-    failing = [
-        case(one["name"], one["aim"], "numbers", **off | {"up_to": (("one factor", float(number)), off["up_to"][1])})
-        for number, one in enumerate((FIRST, POINT, OTHER, *TENS), 1)
-    ]
-    assert score(*failing) == 40
-    few = [case(f"few {n}", "plain", "numbers", near=0.0, up_to=(("one factor", 10.0 * n),)) for n in range(1, 5)]
-    assert score(*failing, few[0]) == 40, "of few distinct numbers, it is neither shown nor refuted"
-    assert score(*failing, case("more", "plain", "numbers", near=0.0)) == 0
-    assert score(*few, *failing[:2]) == 0, "few numbers have a factor by chance"
 
 
-def test_the_same_outputs_wrong_everywhere_leave_a_share_of_the_rest():
-    off = {"near": 0.5, "wrong": ("dx",), "right": 1}
-    failing = [case(one["name"], one["aim"], "numbers", **off) for one in (FIRST, POINT, OTHER, *TENS)]
-    assert score(*failing) == 40
-    assert score(*failing[:-1], case("edges", "edges", "special", near=0.5, wrong=("y",), right=1)) == 36
-    assert score(*failing[:-1], case("edges", "edges", "special", near=0.0, wrong=("dx", "y"))) == 36
-    assert score(*(one | {"right": 0} for one in failing)) == 5, "all outputs are wrong"
-    assert score(failing[1]) == 100 - 20 - 12, "what costs less is counted one by one"
+def case(name: str, aim: str = "plain", flaw: str = "", *, near: float | None = 1.0, **more) -> CaseResult:
+    fields = {"kind": Quality.CORRECT, "aim": Aim(aim), "flaw": Flaw(flaw) if flaw else None, "near": near}
+    fields |= {"bonus": False} | more
+    return CaseResult(name, "fail" if flaw else "pass", message="It is wrong.", inputs="", **fields)
 
 
-def test_failing_the_case_of_a_shipped_bug_leaves_half_named_or_not():
-    assert score(case("a", "point", "numbers", shipped=True)) == 50
-    assert score(case("a", "point", "form", form="dtype", shipped=True)) == 85
+FIRST, POINT, OTHER = case("first"), case("a", "point"), case("b", "point")
+PLAIN = [FIRST, case("second"), case("third")]
+REST = [case(aim, aim) for aim in ("dtypes", "layouts", "edges")]
+SIGN, COUNT = (("one factor", -1.0),), ("a factor of each call", 1.0)
 
 
-def test_gross_errors_in_more_than_a_third_of_plain_cases_leave_half():
-    more = [case("second"), case("third", "plain", "numbers", near=0.0)]
-    assert score(*more) == 100 - 12 - 18 / 3
-    assert score(*more, case("fourth", "plain", "numbers", near=0.0)) == 50
+def points(*cases: CaseResult, costs=COSTS, required=tuple(Quality)) -> Points:
+    """For these cases, and right ones of all categories."""
+    names = {one.name for one in cases}
+    right = [one for one in (*PLAIN, POINT, OTHER, *REST) if one.name not in names]
+    found = points_for([*cases, *right], required, costs)
+    in_full(found)
+    return found
 
 
-def test_one_right_function_of_two_leaves_two_fifths_of_the_rest():
-    failing = [case(one["name"], one["aim"], "numbers", near=0.0, word="none") for one in (FIRST, POINT)]
-    other = case("other word", "plain", word="tanh")
-    assert score(*failing, other) == 40
-    assert score(*failing, other, case("edges", "edges", "special", word="tanh")) == 36
-    assert score(*failing) == 0, "there is no other"
-    assert score(*failing, case("other word", "plain", "numbers", near=0.0, word="tanh")) == 0, "both are wrong"
+def score(*cases: CaseResult, **more) -> float:
+    return round(100 * points(*cases, **more).score, 3)
 
 
-def test_grossly_wrong_plain_values_cost_what_rests_on_them_by_their_share():
-    wrong = [case(name, aim, "numbers") for name, aim in (("a", "point"), ("b", "point"), ("layouts", "layouts"))]
-    assert score(*wrong, case("second", "plain", "numbers")) == 39
-    assert score(*wrong, case("second", "plain", "numbers", near=0.0)) == 39 - 5
+def test_a_right_answer_has_every_point_and_distinctions_cost_none():
+    assert points() == Points(1.0)
+    assert score(case("tail", "plain", "values", bonus=True)) == 100
 
 
-KINDS = ("numbers", "special", "text", None, "conduct", "form", "converted")
+@pytest.mark.parametrize("aim", ["plain", "layouts", "dtypes", "edges", "point"])
+def test_a_category_costs_once_however_many_cases_fail(aim):
+    first, more = case(aim, aim, "values"), case("more", aim, "values")
+    assert score(first) == score(first, more) == 100 - COSTS[aim]
+    (line,) = points(first, more).costs
+    assert (line.name, line.case, line.points) == (aim, aim, COSTS[aim])
 
 
-def drawn(chance: random.Random) -> list[dict]:
+def test_the_dearest_category_alone_costs_and_each_that_fails_has_a_line():
+    found = points(case("edges", "edges", "values"), case("layouts", "layouts", "values"), case("a", "point", "values"))
+    assert [(line.name, line.points) for line in found.costs] == [("layouts", 25), ("edges", 0), ("point", 25)]
+
+
+def test_a_case_without_a_result_failed_for_its_values():
+    for status in ("error", "not-run"):
+        assert score(replace(case("edges", "edges", "values"), status=status)) == 85
+    assert score(replace(case("nothing measures it"), aim=None, status="not-run", near=None)) == 100
+
+
+def test_a_side_effect_costs_its_category_and_misses_no_point():
+    assert score(case("first", flaw="side effect"), case("a", "point", "side effect")) == 70
+    assert score(case("a", "point", "side effect"), case("b", "point", "side effect")) == 75
+    assert score(case("edges", "edges", "side effect")) == 85
+    assert score(case("first", flaw="side effect"), case("layouts", "layouts", "values")) == 70
+
+
+def test_the_point_that_is_missed_leaves_half():
+    whole = [case("a", "point", "values"), case("b", "point", "values")]
+    (line,) = points(*whole).costs
+    assert (line.points, line.note) == (50, MISSED)
+    assert score(*whole, case("first", flaw="values")) == 45
+    assert score(*whole, case("edges", "edges", "values")) == 50
+
+
+def test_a_case_for_a_bug_that_shipped_leaves_half_named_or_not():
+    found = points(case("edges", "edges", "values", shipped=True))
+    assert [(line.name, line.points) for line in found.costs] == [("edges", 15), ("limit", 35)]
+    assert (found.costs[1].note, found.costs[1].case) == (SHIPPED, "edges")
+    assert score(case("edges", "edges", "form", form="error", shipped=True)) == 90, "its values are right"
+
+
+def test_few_right_plain_values_leave_forty_or_nothing():
+    off = [replace(one, status="fail", flaw=Flaw.VALUES, near=0.0) for one in PLAIN]
+    assert score(off[0]) == 70, "two thirds are right"
+    assert score(*off[:2]) == 40
+    assert score(*off) == 0
+    assert points(*off[:2]).costs[-1].note == SOME_RIGHT
+    assert points(*off).costs[-1].note == FEW_RIGHT
+    assert score(*off, case("measured", near=None)) == 0, "what compares no values is no plain case"
+    assert score(*off, *(case(f"hidden {n}", hidden=True) for n in range(9))) == 0, "nor are a teacher's own"
+    nearly = [replace(one, near=1.0) for one in off]
+    assert score(*nearly) == 70
+
+
+def test_right_up_to_one_factor_leaves_forty():
+    off = [replace(one, status="fail", flaw=Flaw.VALUES, near=0.0, up_to=SIGN) for one in (*PLAIN, *REST)]
+    assert score(*off) == 40
+    assert score(*off[:3]) == 0, "three cases have a factor by chance"
+    assert score(*off, case("more", flaw="values", near=0.0, up_to=(("one factor", 2.0),))) == 0
+    assert score(*off, case("more", flaw="values", near=0.0)) == 0
+    assert score(*off[:-1], case("edges", "edges", "values")) == 40
+    each = [replace(one, up_to=(("one factor", float(number)), COUNT)) for number, one in enumerate(off, 1)]
+    few = [replace(one, name=f"few {n}", up_to=(("one factor", 10.0 * n),)) for n, one in enumerate(off, 1)]
+    assert score(*each) == score(*each, few[0]) == 40, "of few distinct numbers, it is neither shown nor refuted"
+    assert score(*few, *each[:2]) == 0, "few numbers have a factor by chance"
+
+
+def test_right_in_some_outputs_leaves_forty():
+    half = [replace(one, status="fail", flaw=Flaw.VALUES, near=0.5) for one in PLAIN]
+    assert score(*half) == 40
+    assert score(*half[:2], replace(half[2], near=0.0)) == 40
+    assert score(half[0], *(replace(one, near=0.0) for one in half[1:])) == 0
+
+
+def test_form_is_charged_once_beside_values_that_are_judged_as_if_it_were_right():
+    formed = [case("first", flaw="form", form="dtype"), case("a", "point", "form", form="dtype")]
+    assert score(*formed) == 93
+    assert score(*formed, case("edges", "edges", "form", form="shape")) == 88
+    wrong = [case("a", "point", "values", form="dtype"), case("b", "point", "values", form="dtype")]
+    assert score(*wrong) == 43
+    found = points(case("edges", "edges", "form", form="text"))
+    assert (found.score, [(line.name, line.points) for line in found.costs]) == (1, [("text", 0)])
+
+
+def test_a_whole_answer_that_is_refused_gets_nothing():
+    assert score(case("first", flaw="whole")) == 0
+
+
+def test_each_bug_of_a_witness_is_worth_as_much():
+    rows = [replace(case(f"{suspect} {n}"), aim=None, suspect=suspect) for suspect in "abc" for n in range(3)]
+    missed = replace(rows[1], status="fail")
+    found = points_for([rows[0], missed, *rows[2:]], Quality)
+    assert found.score == pytest.approx(2 / 3)
+    in_full(found)
+    assert [line.case for line in found.costs] == [missed.name]
+
+
+def test_what_is_not_asked_for_costs_nothing():
+    slow = case("traffic", "layouts", "values", kind=Quality.EFFICIENT)
+    assert (score(slow), score(slow, required=("correct",))) == (75, 100)
+
+
+def test_a_teachers_costs_are_checked_when_they_are_read():
+    assert changed_costs({"dtypes": 5}) == {**COSTS, "dtypes": 5}
+    assert score(case("dtypes", "dtypes", "values"), costs=changed_costs({"dtypes": 5})) == 95
+    for changes, message in (
+        ({"speed": 5}, "there is no 'speed'; there are plain, effects, layouts"),
+        ({"plain": 80, "point": 30}, "plain and point are 110 together"),
+        ({"shape": -1}, "shape is -1; give a number from 0 to 100"),
+        ({"shape": "all"}, "shape is 'all'"),
+        ({"shape": True}, "shape is True"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            changed_costs(changes)
+
+
+def drawn(chance: random.Random) -> list[CaseResult]:
     """The cases of a report, of which some fail in any way."""
-    cases = [case("first", "plain")]
-    for aim, most in (("plain", 5), ("point", 5), ("dtypes", 2), ("layouts", 4), ("edges", 3)):
+    cases = [case("first")]
+    for aim, most in (("plain", 6), ("point", 4), ("dtypes", 2), ("layouts", 3), ("edges", 3)):
         share = chance.random()
         for number in range(chance.randint(0, most)):
-            flaw = chance.choice(KINDS)
-            if aim in ("plain", "layouts") and flaw in ("special", "text"):  # inputs are finite, and no error is right
-                flaw = "numbers"
-            form = {"form": "shape", "numbers": chance.choice(("", "dtype"))}.get(flaw or "", "")
-            near = chance.choice((0.0, 0.5, 1.0)) if flaw in ("numbers", "special") else 1.0
-            wrong = chance.choice((("y",), ("z",), ("y", "z"))) if flaw in ("numbers", "special") else ()
-            given = {"shipped": aim == "point" and chance.random() < 0.2, "half": chance.random() < 0.3}
-            given["word"] = chance.choice(("", "none", "tanh"))
-            fails = chance.random() < share
-            right = case(f"{aim} {number}", aim, **given)
-            failing = case(f"{aim} {number}", aim, flaw, near=near, form=form, **given) | {"status": "fail"}
-            failing |= {"wrong": wrong, "right": 3 - len(wrong)}
-            cases.append(failing if fails else right)
+            one = case(f"{aim} {number}", aim, shipped=aim in ("point", "edges") and chance.random() < 0.3)
+            if chance.random() < share:
+                flaw = chance.choice(("values", "values", "side effect", "form"))
+                fields = {"status": chance.choice(("fail", "error")), "flaw": Flaw(flaw)}
+                if flaw == "values":
+                    fields |= {"near": chance.choice((0.0, 0.5, 1.0)), "form": chance.choice(("", "dtype"))}
+                    fields["up_to"] = chance.choice(((), SIGN, (*SIGN, COUNT)))
+                if flaw == "form":
+                    fields["form"] = chance.choice(("shape", "text", "exchanged"))
+                one = replace(one, **fields)
+            cases.append(one)
     return cases
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_better_answer_never_gets_less(seed):
-    """Whatever fails, one case that fails no more takes nothing off."""
+@pytest.mark.parametrize(
+    "costs", [COSTS, changed_costs({"plain": 5, "dtypes": 60, "point": 90})], ids=["ours", "other"]
+)
+def test_a_fix_never_costs_points(seed, costs):
+    """Whatever fails, one case that fails no more takes nothing off, with any costs."""
     chance = random.Random(seed)
-    report = {"causes": [], "fingerprint": None, "required": ["correct"], "passed": False}
-    for _ in range(60):
+    for _ in range(100):
         cases = drawn(chance)
-        before = points_of(report | {"cases": cases}).score
+        before = points_for(cases, Quality, costs)
+        in_full(before)
         for number, one in enumerate(cases):
-            mended = case(one["name"], one["aim"], shipped=one["shipped"], half=one["half"], word=one["word"])
-            after = points_of(report | {"cases": [*cases[:number], mended, *cases[number + 1 :]]}).score
-            assert after >= before - 1e-9, (one, [c for c in cases if c["status"] == "fail"])
-
-
-def test_what_goes_wrong_with_nan_and_with_infinity_has_one_remedy():
-    """A sweep over a dtype holds both, whichever the report names as its worst."""
-    assert score(case("edges", "edges", "special"), case("dtypes", "dtypes", "special")) == 90
-    assert score(case("dtypes", "dtypes", "special")) == 90
-
-
-def test_the_point_counts_by_its_cases_and_missed_as_a_whole_leaves_half():
-    half, whole = case("a", "point", "numbers"), [case("a", "point", "numbers"), case("b", "point", "numbers")]
-    assert score(half) == 100 - 20 - 12
-    assert score(*whole) == 50
-    assert score(*whole, case("edges", "edges", "special")) == 50
-    assert score(*whole, case("more", "plain", "numbers")) == 100 - 40 - 12 - 9
-    assert score(*whole, case("first", "plain", "numbers")) == 30
-    assert score(case("a", "point"), case("b", "point", None, status="fail")) == 80
-    assert score(*whole, weights=Points.WEIGHTS | {Aim.POINT: 10}) == 50
-    assert score(*whole, weights=Points.WEIGHTS | {Aim.POINT: 100}) == pytest.approx(37.5)
-
-
-def test_conduct_costs_the_plain_values_once():
-    failing = [case("first", "plain", "conduct"), case("a", "point", "conduct"), case("edges", "edges", "conduct")]
-    assert score(*failing, together=True) == 70
-    assert score(case("layouts", "layouts", "conduct")) == 90
-
-
-def test_plain_values_that_are_nearly_right_cost_their_aim():
-    assert score(case("first", "plain", "numbers")) == 70
-    half = case("first", "plain", "numbers"), case("second")
-    assert score(*half) == 100 - 12 - 9
-    assert score(*half, case("layouts", "layouts", "numbers")) == 100 - 12 - 9 - (10 - 9 / 2)
-    everything = [case(one["name"], one["aim"], "numbers") for one in (FIRST, POINT, OTHER, *TENS)]
-    assert score(*everything) == 5
-
-
-def test_wrong_plain_values_leave_nothing_or_the_share_of_right_outputs():
-    assert score(case("first", "plain", "numbers", near=0.0)) == 0
-    assert score(case("first", "plain", "numbers", near=0.5)) == 40
-    assert score(case("first", "plain", "numbers", near=0.5), case("a", "point", "numbers"), together=True) == 40
-    assert score(case("first", "plain", None, near=0.0, status="error")) == 0
-    assert score(case("first"), case("b", "point", "whole")) == 0
-
-
-def test_a_bug_that_shipped_leaves_half():
-    assert score(case("layouts", "layouts", "special"), fingerprint="this is what somebody computed") == 50
-    assert score(case("layouts", "layouts", "special")) == 90
-
-
-def test_what_is_not_reached_earns_nothing_and_what_was_earned_stays():
-    def missing(name: str, aim: str) -> dict:
-        return case(name, aim, status="not-run", message="The answer was not called again.")
-
-    assert score(missing("edges", "edges")) == 90
-    assert score(missing("edges", "edges"), case("also", "edges")) == 95
-    assert score(missing("a", "point"), missing("b", "point")) == 60
-    assert score(case("nothing measures it", None, status="not-run")) == 100
-    assert score(missing("more", "plain"), *(missing(one["name"], one["aim"]) for one in (POINT, OTHER, *TENS))) == 15
-
-
-def test_an_exercise_without_an_aim_gives_its_weight_to_the_others():
-    report = {"cases": [FIRST, case("dtypes", "dtypes", "special")], "fingerprint": None, "passed": False}
-    report |= {"required": ["correct"], "causes": [{"kind": "correct", "message": "No.", "cases": ["dtypes"]}]}
-    found = points_of(report)
-    assert [(part.aim, part.of, part.earned) for part in found.parts] == [("plain", 75, 75), ("dtypes", 25, 0)]
-    assert points_of(report | {"required": ["efficient"]}).score == 1  # what is not asked for costs nothing
-
-
-def test_the_split_says_why():
-    report = {"cases": [FIRST, POINT, case("b", "point", "numbers"), *TENS], "fingerprint": "x", "passed": False}
-    report |= {"required": ["correct"], "causes": [{"kind": "correct", "message": "y is wrong.", "cases": ["b"]}]}
-    found = points_of(report)
-    assert [part.because for part in found.parts] == [
-        ["Ordinary numbers are wrong in b."],
-        ["b: y is wrong."],
-        [],
-        [],
-        [],
-    ]
-    several = {"cases": [FIRST, case("a, float16", "point", "numbers"), case("b", "point", "numbers"), *TENS]}
-    several["causes"] = [{"kind": "correct", "message": "y is wrong.", "cases": ["a, float16", "b"]}]
-    assert points_of(report | several).parts[1].because == ["a, float16; b: y is wrong."]
-    assert found.limit == NAMED
-    as_far = {**case("b", "point", "numbers"), "shipped": True}
-    assert points_of(report | {"cases": [FIRST, POINT, as_far, *TENS], "fingerprint": None}).limit == SHIPPED
-    assert points_of(report | {"cases": [case("first", near=0.0)]}).limit == GROSS
-    missed = points_of(report | {"cases": [FIRST, case("b", "point", "numbers"), *TENS], "fingerprint": None})
-    assert missed.limit == MISSED.format(10)
-    assert missed.score == pytest.approx(sum(part.earned for part in missed.parts) / 100 - 0.1)
+            fixed = case(one.name, one.aim, shipped=one.shipped)
+            after = points_for([*cases[:number], fixed, *cases[number + 1 :]], Quality, costs)
+            assert after.score >= before.score - 1e-9, (one, before.costs, after.costs)
 
 
 def test_a_common_mistake_is_named_and_costs_what_it_makes_wrong():
@@ -476,7 +419,7 @@ def test_a_common_mistake_is_named_and_costs_what_it_makes_wrong():
     report = check("cross_entropy_backward", mistake, backend="torch")
     assert (report.fingerprint, report.mistake) == (None, "a common mistake: a kernel that forgets the ignored rows")
     assert "A common mistake: a kernel that forgets the ignored rows." in str(report)
-    assert "shipped" not in report.limit
+    assert SHIPPED not in [line.note for line in report.costs]
     assert report.causes[0].message == f"The wrong values have one source: {report.mistake}."
 
 

@@ -9,7 +9,7 @@ from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
 from wrong_answers import SHARE_APART, Wrong
 
-WITHIN, FAR = 10, 25  # points
+WITHIN = 10  # points
 
 
 def of(exercise: str, backend: str, what: str, mark: int, more: str = "", **other) -> Wrong:
@@ -254,22 +254,23 @@ def global_norm(grads):
     two_of_three("sampler_witness", "top_k_probs"),
 )
 
-# What lies more than WITHIN apart, and what it gets today.
-APART = frozenset(
-    {
-        # 50: it does no worse than "forgets the ranks" in any case, whose mark is 50.
-        ("accumulation_weights", "own rank's tokens only"),
-    }
-)
+# What lies more than WITHIN apart, and what it gets.
+APART = {
+    ("accumulation_weights", "mean of means"): 40,
+    ("accumulation_weights", "own rank's tokens only"): 50,
+    ("group_advantage", "right, eps forgotten"): 70,
+    ("policy_loss_forward", "0 / 0 without tokens"): 60,
+    ("stochastic_round", "cut off, bits unused"): 45,
+}
 
 
 def scores(marked: Iterable[Wrong] = MARKED) -> Iterable[tuple[Wrong, float, str]]:
     """Each answer, the points that it gets, and why."""
     for one in marked:
         report = check_answer(one.answer, Settings(one.backend, compiler=False))
-        split = ", ".join(f"{part.aim} {part.earned:.0f} of {part.of:.0f}" for part in report.split)
+        costs = ", ".join(f"{line.name} {line.points:g}" for line in report.costs)
         failing = [case.name for case in report.cases if case.status in ("fail", "error") and not case.bonus]
-        yield one, 100 * report.score, f"{split}. {report.limit} {report.source} {failing}"
+        yield one, 100 * report.score, f"{costs}. {report.source} {failing}"
 
 
 if __name__ == "__main__":

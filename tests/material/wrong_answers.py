@@ -1,4 +1,4 @@
-"""Typical wrong answers and their points, as agreed."""
+"""Typical wrong answers and their points."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from graded_kernels.autograder.runner.call.answer import Answer, Cell
 
 
 class Wrong(NamedTuple):
-    """A wrong answer. what: it does. points: of 100, as agreed, within 5. patches: of our answer, old text and new.
+    """A wrong answer. what: it does. points: of 100, by the table of costs. patches: of our answer, old text and new.
     more: what follows on it. isolated: whether only a process of its own shows it.
     """
 
@@ -33,7 +33,7 @@ class Wrong(NamedTuple):
 
 
 def planted(exercise: str, backend: str, why: str) -> Wrong:
-    """A mutant of our answer, on whose points nothing is agreed."""
+    """A mutant of our answer, without points of its own."""
     (mutant,) = (one for one in mutants()[exercise, backend] if one.why == why)
     return Wrong(why, exercise, backend, 0, patches=((mutant.old, mutant.new),))
 
@@ -113,27 +113,27 @@ def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-
 """
 WRONG = (
     Wrong("candle's y / x", "silu_backward", "torch", 50, of_silu("y / v")),
-    Wrong("the same, mended at 0 alone", "silu_backward", "torch", 65, of_silu("torch.where(v == 0, 0.5, y / v)")),
-    Wrong("the epsilon cure, y / (x + 1e-8)", "silu_backward", "torch", 35, of_silu("y / (v + 1e-8)")),
+    Wrong("the same, mended at 0 alone", "silu_backward", "torch", 75, of_silu("torch.where(v == 0, 0.5, y / v)")),
+    Wrong("the epsilon cure, y / (x + 1e-8)", "silu_backward", "torch", 45, of_silu("y / (v + 1e-8)")),
     Wrong(
-        "hides NaN (`nan_to_num`)", "silu_forward", "torch", 85, changed("silu_forward", "x", "right(x).nan_to_num()")
+        "hides NaN (`nan_to_num`)", "silu_forward", "torch", 80, changed("silu_forward", "x", "right(x).nan_to_num()")
     ),
     Wrong(
         "hides NaN (`nan_to_num`)",
         "silu_backward",
         "torch",
-        85,
+        80,
         changed("silu_backward", "dy, x", "right(dy, x).nan_to_num()"),
     ),
-    Wrong("float32 for bfloat16", "silu_forward", "torch", 80, changed("silu_forward", "x", "right(x).float()")),
+    Wrong("float32 for bfloat16", "silu_forward", "torch", 93, changed("silu_forward", "x", "right(x).float()")),
     Wrong(
-        "float32 for bfloat16", "silu_backward", "torch", 80, changed("silu_backward", "dy, x", "right(dy, x).float()")
+        "float32 for bfloat16", "silu_backward", "torch", 93, changed("silu_backward", "dy, x", "right(dy, x).float()")
     ),
     Wrong(
         "rounds to half at every step",
         "silu_forward",
         "torch",
-        75,
+        80,
         "def silu_forward(x):\n    return x * torch.sigmoid(x)\n",
     ),
     Wrong(
@@ -154,7 +154,7 @@ WRONG = (
         "half precision by PyTorch, `.to(x.dtype)`",
         "silu_forward",
         "triton",
-        90,
+        75,
         patches=(
             ("empty_like(x)", "empty(x.shape, dtype=torch.float32)"),
             ("    return y", "    return y.to(x.dtype)"),
@@ -164,7 +164,7 @@ WRONG = (
         "candle's y / x, returned as float64",
         "silu_backward",
         "torch",
-        35,
+        43,
         of_silu("y / v").replace(".to(x.dtype)", ".double()"),
     ),
     Wrong("forgets dy", "silu_backward", "torch", 40, changed("silu_backward", "dy, x", "right(dy * 0 + 1, x)")),
@@ -198,7 +198,7 @@ WRONG = (
         "PyTorch multiplies the kernel's sum by 1 / count",
         "policy_loss_forward",
         "triton",
-        85,
+        93,
         patches=SHARE_APART,
         isolated=True,
     ),
@@ -206,7 +206,7 @@ WRONG = (
         "mean and rstd of shape (M, 1)",
         "layer_norm_forward",
         "torch",
-        75,
+        88,
         """
 def layer_norm_forward(x, weight, bias, eps=1e-5):
     y, mean, rstd = right(x, weight, bias, eps)
@@ -217,22 +217,22 @@ def layer_norm_forward(x, weight, bias, eps=1e-5):
         "y and rstd exchanged",
         "rms_norm_forward",
         "torch",
-        40,
+        50,
         changed("rms_norm_forward", "x, weight, eps=1e-6", "right(x, weight, eps)[::-1]"),
     ),
     Wrong(
         "a ValueError for the IndexError",
         "cross_entropy_forward",
         "torch",
-        80,
+        90,
         """
 def check_labels(labels, V, ignore_index):
     if ((labels != ignore_index) & ((labels < 0) | (labels >= V))).any():
         raise ValueError("label out of range")
 """,
     ),
-    Wrong("reads one input twice: a third more bytes", "silu_backward", "triton", 90, patches=TWICE),
-    Wrong("two kernels, 2.33 times the bytes", "swiglu_forward", "triton", 55, NEXT_KERNEL),
+    Wrong("reads one input twice: a third more bytes", "silu_backward", "triton", 75, patches=TWICE),
+    Wrong("two kernels, 2.33 times the bytes", "swiglu_forward", "triton", 50, NEXT_KERNEL),
     Wrong(
         "no mask",
         "silu_forward",
@@ -265,7 +265,7 @@ def check_labels(labels, V, ignore_index):
         "raises for an empty tensor",
         "silu_forward",
         "torch",
-        95,
+        85,
         "def silu_forward(x):\n    x.abs().max()\n    return right(x)\n",
     ),
     Wrong(
@@ -287,7 +287,7 @@ def silu_forward(x):
         "the row is missing in the IndexError",
         "cross_entropy_forward",
         "torch",
-        95,
+        100,
         """
 def check_labels(labels, V, ignore_index):
     if ((labels != ignore_index) & ((labels < 0) | (labels >= V))).any():
@@ -340,7 +340,7 @@ def token_mean(loss, labels, ignore_index=-100, num_items=None):
         "epsilon outside of the root (burn)",
         "layer_norm_forward",
         "torch",
-        50,
+        45,
         patches=(
             ("torch.rsqrt((d * d).mean(-1, keepdim=True) + eps)", "1 / ((d * d).mean(-1, keepdim=True).sqrt() + eps)"),
         ),
@@ -381,14 +381,14 @@ def masked_softmax_forward(x, mask):
         "the same, and divides by zero tokens",
         "linear_cross_entropy_forward_backward",
         "torch",
-        30,
+        50,
         ALL_LOGITS.format(items="keep.sum()"),
     ),
     Wrong(
         "two kernels, the sigmoid through memory",
         "silu_forward",
         "triton",
-        85,
+        75,
         """
 @triton.jit
 def sigmoid_kernel(x_ptr, s_ptr, n, BLOCK: tl.constexpr):

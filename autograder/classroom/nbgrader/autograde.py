@@ -239,7 +239,7 @@ class Autograde(converters.Autograde, ReadByUs):
         if notebook not in self._standards:
             grader = Grade(parent=self)
             job_of = partial(grader.job, self.released)
-            self._standards[notebook] = standard(grader.aims, job_of, self.released.notebook(notebook))
+            self._standards[notebook] = standard(grader.costs, job_of, self.released.notebook(notebook))
         return self._standards[notebook]
 
     @property

@@ -25,7 +25,7 @@ from .class_seed import class_seed
 from .notebook_code import prying
 from .notebook_file import MEGABYTE, beginning
 from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
-from .points import weights_of
+from .points import costs_of
 from .rebuild import MOVED, RECORD, UNREAD, grade_id, is_added, is_answer, is_check
 from .submission import CheckCell, NotReleased, Released, Stop
 
@@ -44,7 +44,7 @@ class Grade(NbGraderPreprocessor):
     points = Dict(key_trait=Unicode(), help="Your own points: name of an answer or a question -> points.").tag(
         config=True
     )
-    aims = Dict(key_trait=Unicode(), help="Weights of plain, point, dtypes, layouts and edges.").tag(config=True)
+    costs = Dict(key_trait=Unicode(), help="What failures cost, of 100 points, where yours differ.").tag(config=True)
     hidden_cases = Unicode("hidden_cases", help="Folder in the course root: your own cases, never released.").tag(
         config=True
     )
@@ -116,7 +116,7 @@ class Grade(NbGraderPreprocessor):
         if verdict.left:
             raise NotGradable(verdict.left)
         nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
-        found = verdict.points(weights_of(self.aims))
+        found = verdict.points(costs_of(self.costs))
         score = min(round(points * found.score, 2), points)
         own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
         kept = job.answer.cells
@@ -130,7 +130,7 @@ class Grade(NbGraderPreprocessor):
             *notes_of(own),
             *shown,
             *shown_verdict(verdict, found),
-            result(score, points, verdict.split(found)),
+            result(score, points, verdict.cost_lines(found)),
         ]
 
     def _verdict(self, job: Job) -> Verdict:
@@ -163,7 +163,7 @@ class Grade(NbGraderPreprocessor):
         """Tries what every notebook of a run will need. start: as `shared_worker` has it. Raises SandboxError,
         HiddenCasesError, NotReleased, ClassSecretError, PointsError.
         """
-        weights_of(self.aims)
+        costs_of(self.costs)
         self.try_own(released)
         self._seed(released.root, "")
         shared_worker(self.isolation, not self.allow_weak_sandbox, start)

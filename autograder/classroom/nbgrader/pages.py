@@ -48,11 +48,11 @@ def shown(text: str, rich: str, more: dict[str, Any] | None = None) -> NotebookN
     return output
 
 
-def result(score: float, points: float, split: str) -> NotebookNode:
-    """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float. split: HTML of
-    what each aim gave.
+def result(score: float, points: float, costs: str) -> NotebookNode:
+    """The output nbgrader reads the score from: the first ``execute_result``, its text a plain float. costs: HTML of
+    what failures cost.
     """
-    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>{split}"}
+    data = {"text/plain": repr(float(score)), "text/html": f"<b>{score:g} of {points:g} points</b>{costs}"}
     output: NotebookNode = new_output("execute_result", data, execution_count=None)
     return output
 

@@ -1,9 +1,9 @@
 """Points: a teacher's own, automatic ones that are taken back, and those taken off for lateness.
 
-The teacher's own are in the course's configuration: of exercises and questions, and the weights of the aims.
+The teacher's own are in the course's configuration: of exercises and questions, and what failures cost.
 
     c.Grade.points = {"silu_backward-torch": 6, "silu_epsilon": 4}
-    c.Grade.aims = {"plain": 20, "point": 50}
+    c.Grade.costs = {"dtypes": 10, "point": 40}
 
 They decide nothing about a verdict: what was checked once is not checked again for them.
 """
@@ -20,7 +20,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import compute_checksum, is_grade
 from traitlets import Float, List, Unicode
 
-from ...judge import Aim, Points
+from ...judge import changed_costs
 from .rebuild import grade_id
 
 
@@ -28,16 +28,12 @@ class PointsError(ValueError):
     """Points that cannot be given; the message says which."""
 
 
-def weights_of(aims: Mapping[str, float]) -> dict[str, float]:
-    """The weights of all aims, those that are not named as they are in the course. Raises PointsError."""
-    for name, weight in aims.items():
-        if name not in set(Aim):
-            raise PointsError(f"c.Grade.aims: there is no {name!r}; there are {', '.join(Aim)}")
-        _assert_number(f"c.Grade.aims: {name}", weight)
-    weights = dict(Points.WEIGHTS) | dict(aims)
-    if not weights[Aim.PLAIN]:
-        raise PointsError("c.Grade.aims: plain is 0, and every exercise has plain values; give it some weight")
-    return weights
+def costs_of(costs: Mapping[str, float]) -> dict[str, float]:
+    """What every failure costs, those that are not named as in the course. Raises PointsError."""
+    try:
+        return changed_costs(costs)
+    except ValueError as error:
+        raise PointsError(f"c.Grade.costs: {error}") from None
 
 
 def assert_known(points: Mapping[str, float], released: Iterable[NotebookNode]) -> None:

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from ...judge import Job
 from ...runner import Answer
 from .by_hand import Seen, seen
-from .points import weights_of
+from .points import costs_of
 from .rebuild import RECORD, exercise_of, grade_id, is_answer, runs
 from .summary import Summary
 
@@ -44,7 +44,7 @@ _VERSIONED = {
     "numpy": "NumPy",
 }
 POINTS = "the points of "
-AIMS = "the weights of the aims"
+COSTS = "what failures cost"
 _DIGITS = 16
 
 
@@ -122,13 +122,15 @@ def remove_outdated(
         shutil.rmtree(graded)
 
 
-def standard(aims: Mapping[str, float], job_of: Callable[[Answer, str], Job], released: NotebookNode) -> dict[str, str]:
+def standard(
+    costs: Mapping[str, float], job_of: Callable[[Answer, str], Job], released: NotebookNode
+) -> dict[str, str]:
     """A digest of everything that decides the scores of the checks of a released notebook, by its name in a sentence.
 
-    aims: the weights that the teacher gave; job_of: the job of an answer and its backend, whose errors are raised.
+    costs: those that the teacher gave; job_of: the job of an answer and its backend, whose errors are raised.
     """
     running = [cell.source for cell in released.cells if runs(cell) and not is_answer(cell)]
-    found = {AIMS: _digest(weights_of(aims)), "the released cells that run": _digest(running)}
+    found = {COSTS: _digest(costs_of(costs)), "the released cells that run": _digest(running)}
     found |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in Job.versions().items()}
     for cell in released.cells:
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
@@ -147,7 +149,7 @@ def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """
     if not before:
         return ["the version of the grader"]
-    old = {name: now[name] for name in now if name.startswith((POINTS, AIMS))} | dict(before)
+    old = {name: now[name] for name in now if name.startswith((POINTS, COSTS))} | dict(before)
     return sorted(name for name in {*old, *now} if old.get(name) != now.get(name))
 
 

@@ -15,11 +15,9 @@ from ..comparing.closeness import Comparison, Expected, Wrong, compare_all, evid
 from ..comparing.fault import FILLED, Fault, counted, of_lanes
 from ..comparing.form import FormFault, as_asked, as_given, between_elements, relisted, reshaped
 from ..comparing.trial import Trial, describe
-from ..explaining.fingerprint import Evidence, wild_outputs
+from ..explaining.fingerprint import Evidence
 from ..explaining.up_to import but_for_its_graph, up_to
 from ..records.aim import Aim, Flaw
-from ..records.record import WildBug
-from ..records.ulp import HALVES
 from ..results.case_result import CaseResult, CaseStatus, Failure
 from ..results.distance import used
 from ..results.sentences import ROUNDING, VALUES
@@ -37,7 +35,6 @@ Fields = dict[str, Any]  # of a `CaseResult`, by name
 
 _OF_TRITON = re.compile(r" ?\(In Triton, [^)]*\)")
 REFUSALS = ("ValueError", "IndexError", "AssertionError")  # errors by which an answer refuses bad input
-LEFT = "tensors, left as they came in,"  # among the names of outputs that are wrong
 GROSS = 64.0  # ulp: rounding does not explain what is farther off
 
 
@@ -84,7 +81,7 @@ def unportable(judged: Judged, hints: tuple[Finding, ...]) -> Judged:
     """A failure that filling the masked-off lanes with 0 cures: today's NVIDIA backends do, and none has to."""
     fault = of_lanes(hints, f"{FILLED}, the result is right.", Quality.PORTABLE)
     failing = replace(judged.result, status="fail", message=fault.message, details="", hint="")
-    failing = replace(failing, kind=fault.kind, code=fault.code, place=fault.place, flaw=Flaw.CONDUCT, near=1.0)
+    failing = replace(failing, kind=fault.kind, code=fault.code, place=fault.place, flaw=Flaw.EFFECT, near=1.0)
     return replace(judged, result=failing, trouble=None, outputs=None, unexplained=False)
 
 
@@ -140,13 +137,11 @@ class _CalledTrial:
         if case.each_row_alone and status != "pass" and more.get("code") != NEIGHBOURS:
             aim = Aim.PLAIN  # values that are wrong are no matter of the rows beside them
         more |= {"convention": case.convention, "aim": aim}
-        if status in ("fail", "error"):
-            more["shipped"] = _as_shipped(self.trial, more.get("near", 1.0), more.get("margin", 0.0))
-        more["word"] = self.trial.word
-        more["half"] = any(t.dtype in HALVES for t in Tree(args).tensors)
+        more["shipped"] = exercise.is_for_a_shipped_bug(case, args) and aim is not Aim.PLAIN
+        more.setdefault("near", 1.0)
         more.setdefault("form", self.form.code if self.form else "")
         if status in ("fail", "error"):
-            more.setdefault("flaw", self.trial.flaw)
+            more.setdefault("flaw", Flaw.VALUES)
         result = CaseResult(case.name, status, case.bonus, message, describe(exercise, args), **more)
         return Judged(
             result,
@@ -189,16 +184,12 @@ class _CalledTrial:
             if as_pytorch or re.search(case.says, trouble.message):
                 return self.judged("pass", f"raised {trouble.message}")
             message = f"The message should say what is bad, and its value; it says: {trouble.message}"
-            return self.judged("fail", message, flaw=Flaw.TEXT, code="error-text", place=trouble.error)
+            fields: Fields = {"flaw": Flaw.FORM, "form": "text", "code": "error-text", "place": trouble.error}
+            return self.judged("fail", message, **fields)
         if case.raises and trouble.error in REFUSALS:
             message = f"This call should raise {case.raises.__name__}; it raised {trouble.message}"
-            fields: Fields = {"flaw": Flaw.FORM, "form": "error", "code": "form", "place": trouble.error}
+            fields = {"flaw": Flaw.FORM, "form": "error", "code": "form", "place": trouble.error}
             return self.judged("fail", message, trouble=trouble, **fields)
-        flaw: Flaw | None = Flaw.WHOLE if trouble.kind in UNJUDGED else self.trial.flaw
-        if trouble.kind == "timeout":
-            flaw = None
-        elif trouble.kind == "converted":
-            flaw = Flaw.CONVERTED
         return self.judged(
             "fail" if trouble.kind in ("finding", "refused", "converted") else "error",
             trouble.sentence,
@@ -207,7 +198,7 @@ class _CalledTrial:
             kind=None if trouble.kind in (*UNJUDGED, "converted", "timeout", "not-emulated") else Quality.CORRECT,
             code=trouble.reason,
             place=trouble.at,
-            flaw=flaw,
+            flaw=Flaw.WHOLE if trouble.kind in UNJUDGED else Flaw.VALUES,
             near=0.0,
             up_to=self._but_for_its_graph(trouble),
         )
@@ -258,7 +249,6 @@ class _CalledTrial:
         )
         changed = "" if explained else self._changed  # said first: the values may be wrong because of it
         message = f"{changed} {message}" if changed else message
-        finite = all(map(math.isfinite, (failure.expected, *failure.inputs.values())))
         return self.judged(
             "fail",
             f"{message} {explained}".rstrip(),
@@ -268,8 +258,6 @@ class _CalledTrial:
             failure=failure,
             near=share,
             up_to=up_to(self.trial, expected, compared, outcome.outputs),
-            **self._by_output(expected, compared),
-            flaw=Flaw.NUMBERS if finite else self.trial.flaw,
             **_distance(compared),
             code=finding.kind if finding else _code(failure),
             place=finding.place if finding else failure.output,
@@ -294,20 +282,6 @@ class _CalledTrial:
         beside = between_elements(self._written, outcome) or relisted(outcome)
         return next(filter(None, (beside, mixed_up, left, *hints)), "")
 
-    def _by_output(self, expected: Expected, compared: list[Comparison]) -> Fields:
-        """Which outputs are wrong, and how many are right. Beside one that is right, several that are left as they came
-        in, as by whoever works on copies, are one.
-        """
-        every, wrong, left = set(), set(), set()
-        for given, one, output in zip(expected.names, compared, self.outcome.outputs, strict=True):
-            name, came = given.partition("[")[0], self._written.get(given)
-            every.add(name)
-            if one.failure or one.complaint:
-                wrong.add(name)
-                left |= {name} if came is not None and as_given(came, output, one) else set()
-        told = wrong - left | {LEFT} if len(left) > 1 and every - wrong else wrong
-        return {"wrong": tuple(sorted(told)), "right": len(every - wrong)}
-
     def right(self, expected: Expected, compared: list[Comparison], examined: Examined) -> Judged:
         """The judgement of right values: whether they came about in a right way, again and in any order."""
         fault = _misdeed(self._written, self.outcome) or unsteady(self.trial, expected, examined)
@@ -316,10 +290,8 @@ class _CalledTrial:
         judged = replace(self, outcome=replace(examined.first, outputs=self.outcome.outputs)).judged
         far = _distance(compared)
         if fault:
-            values = Flaw.CONDUCT if fault.near == 1 else self.trial.flaw
-            flaw = None if fault.late else fault.flaw or values
             fields: Fields = far | {"kind": fault.kind, "code": fault.code, "place": fault.place}
-            fields |= {"flaw": flaw, "near": fault.near}
+            fields |= {"flaw": fault.flaw, "near": fault.near}
             fields["hint"] = self.trial.case.hint if self.trial.case.hidden else ""  # which is about values
             return judged("error" if fault.late else "fail", fault.message, trouble=fault.late, **fields)
         if form := self.form or (_FINISHED if examined.first.finished else None):
@@ -328,32 +300,6 @@ class _CalledTrial:
         most = max(compared, key=lambda c: c.used)
         message = used(most.used, most.error_there, most.allowed_there, most.step_there, most.whole)
         return judged("pass", message, compared=compared, **far)
-
-
-def _as_shipped(trial: Trial, share: float, margin: float) -> bool:
-    """Whether no more of the outputs are right within 1 % (``share``) than those of a bug that shipped and that the
-    case is there for; or, where all are, whether they take as much of the tolerance (``margin``), within a factor of 2.
-    """
-    for bug in trial.exercise.wild:
-        if isinstance(bug, WildBug) and bug.seen_by == trial.case.name:
-            theirs, most = _distance_of(bug, trial)
-            if share < theirs or share == theirs and (share < 1 or 2 * margin >= most):
-                return True
-    return False
-
-
-def _distance_of(bug: WildBug, trial: Trial) -> tuple[float, float]:
-    """The share of the bug's outputs that are right within 1 %, and of the tolerance that they take; 0 and infinity
-    where it raises, or should.
-    """
-    if trial.expected is None:
-        return 0.0, math.inf
-    try:
-        outputs, *_ = wild_outputs(trial.exercise, bug, trial.args)
-    except Exception:
-        return 0.0, math.inf
-    outputs, _form = as_asked(trial.expected, outputs)
-    return near(trial.expected, outputs), max(c.used for c in compare_all(trial.expected, outputs, trial.named))
 
 
 def _plain(args: Args) -> bool:

@@ -281,9 +281,9 @@ def _found(record: Exercise, name: str, status: CaseStatus, message: str, inputs
     """The result of a measurement. more: fields of it. What was measured is the point of some exercises; in all others
     it belongs to the layouts.
     """
-    kind = more.setdefault("kind", Quality.EFFICIENT)
+    more.setdefault("kind", Quality.EFFICIENT)
     more["aim"] = Aim.POINT if name in record.about else Aim.LAYOUTS
-    more["flaw"] = Flaw.NUMBERS if kind is Quality.CORRECT else None
+    more["flaw"] = Flaw.VALUES if status in ("fail", "error") else None
     return CaseResult(name, status, False, message, inputs, **more)
 
 
@@ -294,7 +294,7 @@ def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:
 
 def _compiled(status: CaseStatus, reason: str, hint: str, kind: Quality, aim: Aim = Aim.PLAIN) -> CaseResult:
     """What a GPU does not take computes nothing there. aim: of what it does not take."""
-    flaw = Flaw.CONDUCT if status == "fail" else None
+    flaw = Flaw.VALUES if status == "fail" else None
     return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, aim=aim, flaw=flaw)
 
 

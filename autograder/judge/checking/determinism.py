@@ -12,6 +12,7 @@ from ..comparing.closeness import Comparison, Expected, compare, compare_all, ex
 from ..comparing.fault import FILLED, FURTHER, Fault, counted, of_lanes
 from ..comparing.form import as_asked
 from ..comparing.trial import Trial
+from ..records.aim import Flaw
 from ..records.record import Floors
 
 _DECOYS = 16
@@ -30,7 +31,7 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
     """
     first, again = examined.first, examined.again
     if examined.method:
-        return Fault(examined.method.sentence, "method", near=0.0)
+        return Fault(examined.method.sentence, "method", flaw=Flaw.VALUES, near=0.0)
     if again.trouble:
         return _second_trouble(again.trouble)
     if findings := counted(expected, again.findings):
@@ -75,7 +76,7 @@ def _second_trouble(trouble: Trouble) -> Fault:
     message = f"The second call with the same input failed: {trouble.message}"
     late = trouble if trouble.kind == "timeout" or trouble.cell else None
     kind = None if late else Quality.CORRECT
-    return Fault(message, trouble.code or "second-call", trouble.at, kind, late, near=0.0)
+    return Fault(message, trouble.code or "second-call", trouble.at, kind, late, Flaw.VALUES, near=0.0)
 
 
 def _foreseen_only(trial: Trial, examined: Examined) -> Fault | None:
@@ -96,9 +97,8 @@ def _foreseen_only(trial: Trial, examined: Examined) -> Fault | None:
 
 def _on_decoy(trial: Trial, decoy: Decoy, came: Outcome) -> Fault | None:
     if came.trouble:
-        return Fault(
-            f"On other random numbers of the same shape it fails: {came.trouble.message}", "foreseen", near=0.0
-        )
+        message = f"On other random numbers of the same shape it fails: {came.trouble.message}"
+        return Fault(message, "foreseen", flaw=Flaw.VALUES, near=0.0)
     known = trial.expected.estimate if trial.expected else None
     fault = _wrong_on(trial, decoy, came, known)
     return _wrong_on(trial, decoy, came, None) if fault and known else fault
@@ -111,7 +111,7 @@ def _wrong_on(trial: Trial, decoy: Decoy, came: Outcome, estimate: Floors | None
     expected = expect(trial.exercise, trial.case, decoy.args, estimate=estimate)
     outputs, _ = as_asked(expected, came.outputs)
     message = fault_in(expected, outputs, trial.exercise.named(decoy.args), _OTHER, share=_MOST)
-    return Fault(message, "foreseen", near=near(expected, outputs)) if message else None
+    return Fault(message, "foreseen", flaw=Flaw.VALUES, near=near(expected, outputs)) if message else None
 
 
 def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], where: str, share: float = 0.0) -> str:

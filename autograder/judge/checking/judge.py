@@ -20,7 +20,7 @@ from ..records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug
 from ..records.settings import Settings
 from ..results.case_result import CaseResult
 from ..results.data import ReportData
-from ..results.scoring import points_of
+from ..results.scoring import points_for
 from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic, measured_launches
@@ -90,8 +90,8 @@ def judge(
         timed_out=any(t.kind == "timeout" for t in found.troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in found.troubles if t.cell), None),
     )
-    points = points_of(report.to_dict())
-    return replace(report, score=points.score, split=tuple(points.parts), limit=points.limit)
+    points = points_for(report.cases, report.required)
+    return replace(report, score=points.score, costs=points.costs)
 
 
 class _Found:
@@ -195,6 +195,8 @@ class _CheckRequest:
             "",
             convention=case.convention,
             aim=record.aim(case, args),
+            near=0.0,
+            shipped=record.is_for_a_shipped_bug(case, args),
             code=UNREACHED,
         )
         return Judged(result, args=() if case.hidden else args)

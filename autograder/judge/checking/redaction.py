@@ -29,8 +29,8 @@ def redacted(exercise: Exercise, judged: Judged) -> Judged:
     elif trouble:
         trouble = replace(trouble, message=message, details="", error="", code="", at="", place="")
     kinds = describe(exercise, judged.args, lambda tensor: "not contiguous", kind_of)
-    shown = replace(result, message=message, inputs=kinds, details="", code="", place="", form="", near=1.0)
-    shown = replace(shown, up_to=(), wrong=(), right=0, worst_ulp=None, margin=None, hidden=True)
+    shown = replace(result, message=message, inputs=kinds, details="", code="", place="", form="", near=None)
+    shown = replace(shown, up_to=(), worst_ulp=None, margin=None, hidden=True)
     return Judged(replace(shown, failure=None, curve=None), trouble=trouble)
 
 

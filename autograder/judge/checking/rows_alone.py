@@ -33,7 +33,7 @@ def _in(one: Composition, trial: Trial, examined: Examined, rows: int) -> Fault 
     came = _called(one, trial)
     if came.trouble:
         message = f"Called on {one.what} of its {rows}, it fails: {came.trouble.sentence}"
-        return Fault(message, NEIGHBOURS, flaw=Flaw.SPECIAL)
+        return Fault(message, NEIGHBOURS, flaw=Flaw.VALUES)
     names = [output.name for output in trial.exercise.results(trial.args)]
     places = list(one.compared)
     of = [one.rows[at] for at in places]
@@ -41,7 +41,7 @@ def _in(one: Composition, trial: Trial, examined: Examined, rows: int) -> Fault 
         told = difference(one.what, len(one.rows), names[number], here[places], whole[of], of, places)
         if told:
             parts = _parting(told, number, _arguments(one, trial.args), examined)
-            return Fault(_sentence(told, rows) + parts, NEIGHBOURS, names[number], flaw=Flaw.SPECIAL)
+            return Fault(_sentence(told, rows) + parts, NEIGHBOURS, names[number], flaw=Flaw.VALUES)
     return None
 
 

@@ -23,8 +23,8 @@ class Fault:
     """What a right result does not excuse. See `CaseResult` for kind, code and place. late: the trouble, if that is a
     time-out, or of a cell that the answer's process was loading: the answer is not called again.
 
-    near: as `CaseResult` has it, of a call that gave another result; 0 of one that gave none. flaw: where it is not
-    that of conduct or of the values.
+    flaw: that of a side effect; or that of values, where another call gave wrong ones, or none. near: as `CaseResult`
+        has it, of that call.
     """
 
     message: str
@@ -32,8 +32,8 @@ class Fault:
     place: str = ""
     kind: Quality | None = Quality.CORRECT
     late: Trouble | None = None
+    flaw: Flaw = Flaw.EFFECT
     near: float = 1.0
-    flaw: Flaw | None = None
 
     @classmethod
     def of(cls, finding: Finding) -> "Fault":
@@ -56,5 +56,5 @@ def of_lanes(hints: Iterable[Finding], ending: str, kind: Quality) -> Fault:
     message = suspects[0].message if suspects else "A load has a mask and no `other`."
     more = "".join(f" Look at this one, too: {sentence(hint.kind, hint.place)}" for hint in suspects[1:3])
     place = suspects[0].place if suspects else ""
-    near = 0.0 if kind is Quality.CORRECT else 1.0
-    return Fault(f"{message}{more} {ending}", "lanes", place, kind, near=near)
+    flaw, near = (Flaw.VALUES, 0.0) if kind is Quality.CORRECT else (Flaw.EFFECT, 1.0)
+    return Fault(f"{message}{more} {ending}", "lanes", place, kind, flaw=flaw, near=near)

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 
 from ...runner import Args, Call, Decoy, Runner, Tree, dtype_name
-from ..records.aim import Flaw
-from ..records.record import Case, Exercise, ordinary
+from ..records.record import Case, Exercise
 from ..records.settings import Settings
 from .closeness import Expected, expect
 
@@ -65,18 +64,6 @@ class Trial:
     def is_first(self) -> bool:
         """Whether the case is the first of its exercise."""
         return self.case is self.exercise.cases[0]
-
-    @property
-    def flaw(self) -> Flaw:
-        """The flaw that wrong values of this case show."""
-        return Flaw.NUMBERS if ordinary(self.args) and not self.case.raises else Flaw.SPECIAL
-
-    @property
-    def word(self) -> str:
-        """The word among the arguments, or where it is left out its default; "" where there is none."""
-        given = self.exercise.oracle_signature.bind(*self.args)
-        given.apply_defaults()
-        return next((value for value in given.arguments.values() if isinstance(value, str)), "")
 
     def filled(self, fill: float) -> "Trial":
         """The same trial with ``fill`` in masked-off lanes of loads without ``other``."""

@@ -1,4 +1,4 @@
-"""What points depend on (`scoring`): what a case is about, for they go to aims and not to cases, and how it fails."""
+"""What the costs of a case depend on (`scoring`): the category that it is in, and how it fails."""
 
 from enum import StrEnum
 
@@ -18,17 +18,12 @@ class Aim(StrEnum):
 
 
 class Flaw(StrEnum):
-    """NUMBERS: a call with finite numbers gives wrong ones, or none. SPECIAL: a call with NaN or infinity does, or one
-    with nothing in it, or bad input. FORM: right numbers in a wrong dtype or shape, or the right refusal by an error of
-    another type. CONVERTED: no result, for PyTorch was to
-    convert one where a kernel was asked for. TEXT: the right error with a wrong text. CONDUCT: a right result that came
-    about in a wrong way, or that a GPU may not give. WHOLE: the answer is a stub, refused, or no Python.
+    """VALUES: wrong ones, or none: the answer raised, was refused or converted. FORM: right ones in a wrong dtype or
+    shape, or the right refusal by an error of another type or with a wrong text. EFFECT: right ones with side effects,
+    or that a GPU may not give. WHOLE: the answer is a stub, refused, or no Python.
     """
 
-    NUMBERS = "numbers"
-    SPECIAL = "special"
+    VALUES = "values"
     FORM = "form"
-    CONVERTED = "converted"
-    TEXT = "text"
-    CONDUCT = "conduct"
+    EFFECT = "side effect"
     WHOLE = "whole"

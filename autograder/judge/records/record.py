@@ -148,7 +148,7 @@ class Case:
 @dataclass(frozen=True)
 class WildBug:
     """A bug as a library shipped it: who, where it is documented, the function bug for bug, and the case made to see
-    it. An answer that repeats it earns at most half of the points.
+    it. Where that case is one of the point or of the edges, an answer that fails it earns at most half of the points.
 
     variants: the same formula in another order of operations, which rounds otherwise, or with an edge mended that gives
     integers; where it gives NaN or infinity, none is needed.
@@ -236,7 +236,7 @@ class Exercise:
     writes: names of parameters, tensors that an answer changes in place, as the step of an optimizer does. Their values
         after the call are results, behind those in ``outputs``: compared in the memory that was given, whatever its
         strides, in the dtype that it has. Every other input stays as it was. `wild` and `peer` write in place, too.
-    cases: in the order a learner should meet them. The first is the gate: an answer that fails it earns nothing.
+    cases: in the order a learner should meet them. The first is where to begin: plain values.
     tolerance: how close is right. An exercise whose outputs are all integers or booleans needs none.
     refused: names of PyTorch operators that are the answer itself (``silu``, ``silu_backward``), matched on ``aten::``.
     allowed: operators a Triton answer may call besides allocation and views (``sum`` for partial sums, say).
@@ -387,11 +387,18 @@ class Exercise:
         tensors = Tree(args).tensors
         if case.raises or case.convention or Tree(args).any_empty:
             return Aim.EDGES
-        if not all(t.is_contiguous() for t in tensors):
-            return Aim.LAYOUTS
         if any(t.dtype in (torch.float16, torch.bfloat16) for t in tensors):
             return Aim.DTYPES
+        if not all(t.is_contiguous() for t in tensors):
+            return Aim.LAYOUTS
         return Aim.PLAIN if ordinary(args) else Aim.EDGES
+
+    def is_for_a_shipped_bug(self, case: Case, args: Args) -> bool:
+        """Whether the case is of the point or of the edges and there for a bug that shipped, so that an answer which
+        fails it has that bug, or does no better.
+        """
+        seen = case.name in {bug.seen_by for bug in self.wild if isinstance(bug, WildBug)}
+        return seen and self.aim(case, args) in (Aim.POINT, Aim.EDGES)
 
     @property
     def signature(self) -> str:

@@ -12,7 +12,7 @@ from ...words import count, visible
 from ..results.case_result import CaseResult, Curve
 from ..results.causes import Cause
 from ..results.data import ReportData
-from ..results.scoring import Points
+from ..results.scoring import Cost
 from . import phrases
 
 STYLE = """
@@ -78,18 +78,16 @@ def render(report: ReportData, draw_passed: bool = True, points: bool = True) ->
     draw_passed: whether the error of an answer that passed is drawn; that of one that failed always is. points: whether
     it says what the answer is worth.
     """
-    worth = split(Points(report.score, list(report.split), report.limit)) if points and not report.passed else ""
+    worth = cost_lines(report.costs) if points and not report.passed else ""
     state = "stub" if phrases.is_stub(report) else "pass" if report.passed else "fail"
     body = stub(report) if state == "stub" else failure(report) + worth + rest(report, draw_passed)
     return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report, points)}{body}</div>'
 
 
-def split(points: Points) -> str:
-    """Returns a row for each aim: what it gave, and what cost the rest."""
-    rows = phrases.split(points.parts, points.limit)
-    cells = (
-        f"<dt>{escape(name)}</dt><dd><b>{escape(earned)}</b> {prose(because)}</dd>" for name, earned, because in rows
-    )
+def cost_lines(costs: Iterable[Cost]) -> str:
+    """Returns a row for each cost: what failed, the points that it costs, and the first case that shows it."""
+    rows = phrases.cost_lines(costs)
+    cells = (f"<dt>{escape(name)}</dt><dd><b>{escape(points)}</b> {prose(why)}</dd>" for name, points, why in rows)
     return f"<dl>{''.join(cells)}</dl>" if rows else ""
 
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...words import Quality, count, visible
-from ..records.aim import Aim
 from ..results.case_result import CaseResult, Failure
 from ..results.causes import Cause
 from ..results.data import ReportData
 from ..results.distance import distance
-from ..results.scoring import Part
+from ..results.scoring import Cost
 
 STUB = "stub"  # `ReportData.stopped` of an answer that nobody wrote
 SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
@@ -34,30 +33,34 @@ def of_a_stub(report: ReportData) -> str:
     return f"There is nothing to check until the body of {report.exercise} is written."
 
 
-AIMS = {
-    Aim.PLAIN: "plain values",
-    Aim.POINT: "the point",
-    Aim.DTYPES: "dtypes",
-    Aim.LAYOUTS: "layouts, memory",
-    Aim.EDGES: "edges, errors",
+NAMES = {  # of what costs points (`scoring.COSTS`)
+    "plain": "plain values",
+    "effects": "side effects",
+    "layouts": "layouts, memory",
+    "dtypes": "dtypes",
+    "edges": "edges, errors",
+    "point": "the point",
+    "text": "text of an error",
+    "dtype": "form: dtype",
+    "finished": "form: PyTorch",
+    "error": "form: error",
+    "shape": "form: shape",
+    "exchanged": "form: exchanged",
 }
 
 
-def split(parts: Iterable[Part], limit: str) -> list[tuple[str, str, str]]:
-    """A row for each aim: its name, ``18 of 30`` and what cost the rest; the last says what limits the sum."""
-    rows = [
-        (AIMS[part.aim], f"{_rounded(part.earned)} of {_rounded(part.of)}", _first_of(part.because)) for part in parts
-    ]
-    return [*rows, *([("", "", limit)] if limit else [])]
+def cost_lines(costs: Iterable[Cost]) -> list[tuple[str, str, str]]:
+    """A row for each cost: its name, ``-25``, and the first case that shows it, with why."""
+    return [(NAMES.get(line.name, line.name), _points(-line.points), _why(line)) for line in costs]
 
 
-def _rounded(points: float) -> str:
-    return f"{round(points, 1):g}"
+def _points(points: float) -> str:
+    return f"{round(points, 1) + 0:g}"  # 0, not -0
 
 
-def _first_of(sentences: list[str]) -> str:
-    more = f" ({count(len(sentences) - 1, 'more cause')})" if len(sentences) > 1 else ""
-    return f"{brief(sentences[0])}{more}" if sentences else ""
+def _why(line: Cost) -> str:
+    message = brief(line.message).rstrip(".")
+    return " ".join(filter(None, (f"{line.case}:", message and f"{message}.", line.note)))
 
 
 def verdict(report: ReportData, points: bool = True) -> str:

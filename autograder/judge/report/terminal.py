@@ -16,8 +16,8 @@ BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 LABEL = 10  # width of "came out", the longest label, and two spaces
 DETAIL_LINES = 16  # of a traceback, the last ones
 LABELLED = 17  # where the text of a list begins: behind "not efficient"
-AIM, EARNED = 15, 13  # width of "layouts, memory", and of "33.3 of 33.3" with a space before it
-NEXT = AIM + EARNED + 4
+COST_NAME, COST = 16, 6  # width of "text of an error", and of "-33.3" with a space before it
+WHY = COST_NAME + COST + 4
 OTHERS = 8  # causes after the first that get a sentence; the rest are listed by case
 
 
@@ -55,21 +55,19 @@ def render(report: ReportData, color: bool | None = None, points: bool = True, d
     more_causes(page, f"{count(len(causes) - shown, 'more cause')} of failure", causes[shown:])
     more_causes(page, "Also found, not required", rest)
     if points and not report.passed:
-        split(page, report)
+        cost_lines(page, report)
     what_else(page, report, details)
     return page.text()
 
 
-def split(page: "ReportPage", report: ReportData) -> None:
-    """Adds a line for each aim: what it gave, and what cost the rest."""
-    rows = phrases.split(report.split, report.limit)
+def cost_lines(page: "ReportPage", report: ReportData) -> None:
+    """Adds a line for each cost: what failed, the points that it costs, and the first case that shows it."""
+    rows = phrases.cost_lines(report.costs)
     if rows:
         page.blank()
         page.line(f"Points: {phrases.percent(report.score)}", BOLD)
-    for name, earned, because in rows:
-        page.line(
-            f"{name:{AIM}}{earned:>{EARNED}}  {because}" if name else because, indent=2, hanging=len(name) and NEXT
-        )
+    for name, points, why in rows:
+        page.line(f"{name:{COST_NAME}}{points:>{COST}}  {why}", indent=2, hanging=WHY)
 
 
 def more_causes(page: "ReportPage", title: str, causes: list[Cause]) -> None:

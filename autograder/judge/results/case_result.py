@@ -1,8 +1,9 @@
 """The result of one case, as data."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -62,15 +63,11 @@ class CaseResult:
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
     code, place: why it fails and where, as `sentences` has them: other cases that fail for one reason have the same.
     convention: what it rests on that is a library's choice (`record.Case`).
-    aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not, or where that
-        makes no difference. near: the share of the outputs that are right within 1 %, in whatever dtype.
+    aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not. near: the
+        share of the outputs that are right within 1 %, in whatever dtype; None where no call was made for it.
     form: what is wrong with the form of the outputs, as `scoring.FORMS` has it; their values are judged as if it were
-        right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common. wrong:
-        the names of the outputs in which an element is wrong, a list's once, and those that are left as they came in
-        together. right: how many others there are. word: the word among the arguments, by which one function of
-        several is asked for; or "".
-    shipped: whether it fails, and is there for a bug that shipped, which is no nearer. half: whether it has inputs in
-        half precision.
+        right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common.
+    shipped: whether it is there for a bug that shipped, in the point of the exercise or at an edge.
     suspect: of a witness, the function in which the bug is that its input is to show; "" in any other case.
     repeat: lines of Python that call the answer with the same arguments, where there is such a way.
     worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an
@@ -96,13 +93,30 @@ class CaseResult:
     convention: str = ""
     aim: Aim | None = None
     flaw: Flaw | None = None
-    near: float = 1.0
+    near: float | None = None
     form: str = ""
     up_to: tuple[tuple[str, float], ...] = ()
-    wrong: tuple[str, ...] = ()
-    right: int = 0
-    word: str = ""
     shipped: bool = False
-    half: bool = False
     suspect: str = ""
     repeat: str = ""
+
+    @classmethod
+    def stored(cls, case: Mapping[str, Any]) -> "CaseResult":
+        """The case of a stored report (`ReportData.to_dict`), with all that its points depend on."""
+        kind, aim, flaw = case["kind"], case["aim"], case["flaw"]
+        return cls(
+            case["name"],
+            case["status"],
+            case["bonus"],
+            case["message"],
+            case["inputs"],
+            hidden=case["hidden"],
+            kind=kind and Quality(kind),
+            aim=aim and Aim(aim),
+            flaw=flaw and Flaw(flaw),
+            near=case["near"],
+            form=case["form"],
+            up_to=tuple((name, factor) for name, factor in case["up_to"]),
+            shipped=case["shipped"],
+            suspect=case["suspect"],
+        )

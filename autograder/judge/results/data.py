@@ -10,7 +10,7 @@ import numpy as np
 from ...words import Quality
 from .case_result import CaseResult
 from .causes import Cause, causes
-from .scoring import Part
+from .scoring import Cost
 
 if TYPE_CHECKING:
     from ..batches.dependence import Neighbours
@@ -23,7 +23,7 @@ class ReportData:
     """What a check found: true when every case but the distinctions passed, of the qualities that are ``required``.
 
     correct, portable, efficient: whether it is, or None where that was not judged (`quality.Quality`).
-    score: the share of the points earned, 0 to 1. split, limit: how it came about (`scoring`). summary: one sentence.
+    score: the share of the points earned, 0 to 1. costs: what the others went for (`scoring`). summary: one sentence.
     fingerprint: the wild bug that computes the same wrong values, if one does; mistake: the common mistake that does,
     or "". fingerprint_story: what it did.
     traffic: ``{"loaded", "stored", "least"}`` in bytes, ``"ratio"``, ``"allowed"`` (a ratio or None), ``"tensors"``.
@@ -66,8 +66,7 @@ class ReportData:
     stopped_in: dict[str, Any] | None = None
     tolerance: str = ""
     mistake: str = ""
-    split: tuple[Part, ...] = ()
-    limit: str = ""
+    costs: tuple[Cost, ...] = ()
     remarks: tuple[str, ...] = ()
     computes: str = ""
     neighbours: "Neighbours | None" = None

@@ -262,8 +262,7 @@ def _report(
         passed=found.passed and not refused,
         score=0.0 if refused else share,
         summary=why if refused and found.passed else found.summary,
-        split=(),
-        limit="",
+        costs=(),
         remarks=tuple(remarks),
         computes=method.kind,
     )

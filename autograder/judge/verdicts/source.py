@@ -21,8 +21,8 @@ DECIDES = (
         "gpu/emulator",
         "gpu/interpret.py",
     ),
-    *("judge/*.py", "judge/records", "judge/results", "runner/call", "runner/sandbox", "words/quality.py"),
-    *("words/text.py", "../kernels/wild"),
+    *("judge/checking", "judge/comparing", "judge/explaining", "judge/neighbours", "judge/records", "judge/results"),
+    *("runner/call", "runner/sandbox", "words/quality.py", "words/text.py", "../kernels/wild"),
 )
 SCORES = "judge/results/scoring.py"
 # A string is matched whole, so that neither a quote nor a # in one begins anything. Parsing a megabyte with `ast` takes

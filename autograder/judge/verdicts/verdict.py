@@ -62,18 +62,17 @@ class Verdict:
 
     def report_with(self, found: Points) -> dict[str, Any]:
         """The report with these points in it."""
-        own = json.loads(json.dumps(asdict(found)))
-        return (self.report or {}) | {"score": own["score"], "split": own["parts"], "limit": own["limit"]}
+        return (self.report or {}) | {"score": found.score, "costs": [asdict(line) for line in found.costs]}
 
-    def points(self, weights: Mapping[str, float] = Points.WEIGHTS) -> Points:
-        """What the answer is worth. weights: of the aims (`results.scoring`)."""
-        return points_of(self.report, weights) if self.report else Points(0.0)
+    def points(self, costs: Mapping[str, float] = Points.COSTS) -> Points:
+        """What the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own."""
+        return points_of(self.report, costs) if self.report else Points(0.0)
 
-    def split(self, found: Points) -> str:
-        """These points by aim, and what cost the others, as HTML."""
-        from ..report.notebook import split
+    def cost_lines(self, found: Points) -> str:
+        """A line for each of these costs, as HTML."""
+        from ..report.notebook import cost_lines
 
-        return split(found)
+        return cost_lines(found.costs)
 
     @property
     def stopped_in(self) -> dict[str, Any] | None:
