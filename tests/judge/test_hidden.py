@@ -99,7 +99,7 @@ def test_no_value_gets_out(mine, line):
     another_complaint = "torch.zeros" in line  # its shape, of which the hint knows nothing
     assert row.hint == ("" if another_complaint else "What is divided by what?")
     assert "not shown" in row.message
-    assert report.score == 0.78
+    assert report.score == 0.8
     assert not report.passed
     shown = json.dumps(report.to_dict()) + str(report) + report._repr_html_()
     assert "two zeros" in shown
@@ -214,9 +214,9 @@ def test_after_a_time_out_the_answer_is_not_called_again(number):
     first = shapes.index(runner.shape)
     report = judge(record, runner, Settings("torch"))
     plain = [case for case in report.cases if case.aim == "plain" and not case.bonus]
-    earned = sum(case.status == "pass" for case in plain) / len(plain)  # of plain values, the first of the aims
+    earned = sum(case.status == "pass" for case in plain) / len(plain)
     assert not report.passed
-    assert report.score == pytest.approx(0.3 * earned, abs=1e-5)
+    assert report.score == (0.4 if earned >= 1 / 3 else 0)
     assert bool(report.score) == bool(number)
     assert [case.status for case in report.cases[first:]] == ["error"] + ["not-run"] * (len(record.cases) - first - 1)
     assert report.cases[first].message == "The call did not end within 20 s."
