@@ -29,7 +29,8 @@ def is_better(one, other) -> bool:
     pairs = zip(one.cases, other.cases, strict=True) if len(one.cases) == len(other.cases) else ()
     known = [(a, b) for a, b in pairs if not a.bonus]
     return bool(known) and all(
-        a.status == "pass" or (a.status == b.status and a.flaw == b.flaw and (a.near or 0) >= (b.near or 0)) for a, b in known
+        a.status == "pass" or (a.status == b.status and a.flaw == b.flaw and (a.near or 0) >= (b.near or 0))
+        for a, b in known
     )
 
 

@@ -21,7 +21,7 @@ DECIDES = (
         "gpu/emulator",
         "gpu/interpret.py",
     ),
-    *("judge/checking", "judge/comparing", "judge/explaining", "judge/neighbours", "judge/records", "judge/results"),
+    *("judge/checking", "judge/comparing", "judge/explaining", "judge/batches", "judge/records", "judge/results"),
     *("runner/call", "runner/sandbox", "words/quality.py", "words/text.py", "../kernels/wild"),
 )
 SCORES = "judge/results/scoring.py"
