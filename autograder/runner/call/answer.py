@@ -241,8 +241,13 @@ def _below(source: str, line: int) -> tuple[ast.Module | None, int]:
     body = parse(source).body
     features = [n.names for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"]
     flags = sum(getattr(__future__, name.name).compiler_flag for names in features for name in names)
-    body = [node for node in body if node.lineno > line]
+    body = [node for node in body if _begin(node) > line]
     return (ast.Module(body, []) if body else None), flags
+
+
+def _begin(node: ast.stmt) -> int:
+    """The first line of a statement, that of its decorators included."""
+    return min(one.lineno for one in (node, *getattr(node, "decorator_list", ())))
 
 
 def refuse(source: str, packaged: bool = False) -> None:

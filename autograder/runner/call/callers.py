@@ -1,8 +1,4 @@
-"""Which parts of PyTorch's own Python may stand between an answer and an operator: those that pass calls on.
-
-PyTorch has many functions a second time, composed in Python of basic operators (`torch._decomp`, `torch._refs`,
-`torch.masked`, `torch.optim`): what they call is permitted, and what they compute is the answer.
-"""
+"""Which function of PyTorch's stands between an answer and an operator, where it composes a result of several."""
 
 import functools
 import sys
@@ -11,28 +7,11 @@ from types import FrameType
 
 import torch
 
-_TORCH = f"{Path(str(torch.__file__)).parent}/"
-_RUNNER = f"{Path(__file__).parent / 'runner.py'}"  # which calls the answer
+from .torch_files import passes_on
 
-# Files and folders: methods and functions that prepare arguments, decorators, modules, autograd, transforms, printing.
-_PASSING_ON = (
-    *("__init__.py", "_VF.py", "_classes.py", "_compile.py", "_jit_internal.py", "_ops.py", "_tensor.py"),
-    *("_tensor_str.py", "_utils.py", "_vmap_internals.py", "functional.py", "library.py", "overrides.py", "random.py"),
-    *("return_types.py", "storage.py", "_library/", "amp/", "autograd/", "jit/", "profiler/", "cuda/amp/"),
-    *("_dynamo/decorators.py", "_dynamo/eval_frame.py", "_dynamo/external_utils.py", "_functorch/apis.py"),
-    *("_functorch/autograd_function.py", "_functorch/eager_transforms.py", "_functorch/functional_call.py"),
-    *("_functorch/predispatch.py", "_functorch/pyfunctorch.py", "_functorch/utils.py", "_functorch/vmap.py"),
-    *(
-        "nn/functional.py",
-        "nn/init.py",
-        "nn/modules/",
-        "nn/parameter.py",
-        "nn/utils/parametrize.py",
-        "nn/utils/stateless.py",
-    ),
-    *("utils/_contextlib.py", "utils/_device.py", "utils/_python_dispatch.py", "utils/_pytree.py"),
-    *("utils/checkpoint.py", "utils/hooks.py"),
-)
+TORCH = f"{Path(str(torch.__file__)).parent}/"
+COMPOSES = "You called {}, in which PyTorch composes the result of several operators. Write them out."
+_RUNNER = f"{Path(__file__).parent / 'runner.py'}"  # which calls the answer
 
 
 def composed() -> str:
@@ -50,4 +29,4 @@ def composed() -> str:
 
 @functools.cache  # asked 7,296 times in a check of silu_backward in PyTorch, of whose later checks it saves 5 %
 def _passes_on(file: str) -> bool:
-    return not file.startswith(_TORCH) or file[len(_TORCH) :].startswith(_PASSING_ON)
+    return not file.startswith(TORCH) or passes_on(file[len(TORCH) :])

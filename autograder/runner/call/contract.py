@@ -110,6 +110,12 @@ class Contract:
         returned = Tree.of(function(*mine)).args
         return (returned if self.outputs else ()) + tuple(self.written(mine).values())
 
+    def basic(self, backend: str) -> bool:
+        """Whether the code is a PyTorch answer of basic operators alone, which calls nothing that PyTorch composes of
+        several (see `torch_files`). A Triton answer computes nothing with them, and its replay has none.
+        """
+        return backend == "torch" and not self.witness and self.form is None
+
     def sees_gpu(self, backend: str) -> bool:
         """Whether the code is to find a GPU where there is none: what is written for one may ask, and do otherwise."""
         return self.form.gpu if self.form else backend == "triton" and not self.witness

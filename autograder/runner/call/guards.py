@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from ...gpu import ATEN, lazily
 from .borrowed import TorchDispatchMode, forward_mode, schema
-from .callers import composed
+from .callers import COMPOSES, composed
 from .machine import Machine
 from .outcome import FINISHING, MovedBytes, Own, Trouble
 from .peak_memory import Peak
@@ -112,9 +112,7 @@ class OperatorWatch(TorchDispatchMode):
                 "than one step. Write it out with basic operators (arithmetic, exp, log, sums, products of matrices)."
             )
         if self.permits is not None and (caller := composed()):
-            self._refuse(
-                f"You called {caller}, in which PyTorch composes the result of several operators. Write them out."
-            )
+            self._refuse(COMPOSES.format(caller))
 
     def _is_move(self, name: str, args: Args, kwargs: dict[str, Any]) -> bool:
         if name == "_to_copy" and kwargs.get("dtype") not in (None, args[0].dtype):

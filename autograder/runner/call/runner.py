@@ -245,6 +245,8 @@ class InProcess:
                 trouble = of_emulator(error)
             except KeyboardInterrupt as error:
                 raise interrupted(contract.name, error) from None
+            except OperatorRefused as error:
+                trouble = Trouble("refused", str(error), trace(error), place=_opening(error))
             except (Exception, SystemExit) as error:
                 kind, name = type(error).__name__, contract.name
                 told = f"{kind}: {error}".rstrip(": ")
@@ -356,7 +358,7 @@ def of_emulator(error: EmulatorError) -> Trouble:
     return Trouble(kind, str(error), trace(error), code=error.finding.kind, at=error.finding.place)
 
 
-def _opening(refusal: ForbiddenCall) -> str:
+def _opening(refusal: BaseException) -> str:
     """``Line 3, `x.exp()`: ``, to begin the sentence of a refusal; "" where it passed no line of the answer."""
     line = line_of(refusal)
     return f"L{line[1:]}: " if line else ""

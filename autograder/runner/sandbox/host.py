@@ -152,6 +152,7 @@ class Host:
         wanted = {"seconds": seconds, "memory": limits.memory, "shared": task.room} | {
             "addresses": task.addresses,
             "modules": task.modules,
+            "basic": task.basic,
         }
         _, control = self._started()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:

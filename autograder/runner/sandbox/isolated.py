@@ -37,6 +37,7 @@ from .worker.confine import SLACK
 # which may use it directly or through `torch.func`, the worker imports it; any other pays for the import itself.
 _COMPILER = "torch._dynamo"
 _REACHES_IT = re.compile(r"compil|dynamo|functorch|\bfunc\b|jvp|checkpoint|optim|profiler|library|graph|dispatch", re.I)
+_DUAL, _REACHES_DUAL = "torch._decomp.decompositions_for_jvp", re.compile(r"forward_ad|jvp")  # for a dual tensor
 # What PyTorch imports, and sympy with it, when it is first given the gradient of a result.
 _DERIVATIVE = "torch.fx.experimental.symbolic_shapes"
 _GPU = ("graded_kernels.autograder.gpu.cuda.shim", "torch.func")
@@ -73,10 +74,11 @@ class Isolated:
         self._sources = Sources(answer.python, answer.name, answer.modules)
         self._job: dict[str, Any] = {"mode": "answer", "answer": asdict(answer)}
         compiler = (_COMPILER,) if _REACHES_IT.search(answer.text) else ()
+        dual = (_DUAL,) if _REACHES_DUAL.search(answer.text) else ()
         form = contract.form
         derived = bool(form and form.above)
         derivative = (_DERIVATIVE,) if derived or contract.gradient_of or (form and form.asked) else ()
-        self._modules = (*compiler, *derivative, *(_GPU if contract.sees_gpu(backend) else ()))
+        self._modules = (*compiler, *dual, *derivative, *(_GPU if contract.sees_gpu(backend) else ()))
         self._answering = Answering(self._ask, self._job, self._sources, contract.allowed, limits.memory, derived)
         self._budgets = [Budget("answer", limits.total_seconds), *([notebook] if notebook else [])]
         self._seen: Args = ()  # by the answer's process, in its last call
@@ -170,11 +172,12 @@ class Isolated:
         for budget in self._budgets:
             if broken := budget.broken(limits.wall_factor):
                 return _nothing(Trouble("timeout", outcomes.too_long(broken), code=outcomes.code_of(broken)))
+        basic = self.contract.basic(self.backend)
         with CallMemory(self.contract, calls, results) as memory:
             steps = len(self.answer.cells) if job["mode"] == "answer" else 0
             job |= {"contract": self.contract.to_dict(), "backend": self.backend, "steps": steps}
             job["calls"] = memory.described
-            task = Task(steps, len(calls), memory.proceed, memory.nbytes, memory.addresses, self._modules)
+            task = Task(steps, len(calls), memory.proceed, memory.nbytes, memory.addresses, self._modules, basic=basic)
             try:
                 ended = self._run(job, memory, task, limits, alone)
             except WorkerLost:

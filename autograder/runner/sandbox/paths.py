@@ -5,11 +5,13 @@ import importlib.util
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
+
+from ..call.torch_files import composes, leads_on
 
 PACKAGE = Path(__file__).resolve().parents[3]
 GRADER = PACKAGE / "autograder"
@@ -29,6 +31,7 @@ ROOMS = (
 RECORDS = "graded_kernels.exercises"  # the group of entry points by which packages offer records of their own
 LIBRARIES = ("torch", "triton", "numpy")
 SYSTEM = ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64")
+_PYTHON = (".py", ".pyc")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 
 
@@ -39,16 +42,19 @@ class FileView:
     readable: tuple[str, ...]
     hidden: tuple[str, ...]
 
-    def rules(self) -> tuple[list[str], list[str]]:
+    def rules(self, composed: bool = True) -> tuple[list[str], list[str]]:
         """(readable, listable) without a hidden path below any readable one: Landlock cannot revoke a permission
-        further down.
+        further down. composed: whether the files in which PyTorch composes operators can be read.
         """
-        readable, listable, queue = [], [], list(self.readable)
+        hidden = {*self.hidden, *(() if composed else _compositions())}
+        around = {str(folder) for path in hidden for folder in Path(path).parents}
+        readable, listable = [], []
+        queue = [path for path in self.readable if not any(_within(path, one) for one in self.hidden)]
         while queue:
             path = queue.pop()
-            if any(_within(path, hidden) for hidden in self.hidden):
+            if path in hidden:
                 continue
-            if any(_within(hidden, path) for hidden in self.hidden):
+            if path in around:
                 listable.append(path)
                 queue += [entry.path for entry in os.scandir(path)]
             else:
@@ -111,6 +117,28 @@ class Offers:
             elif spec.origin:
                 found += [spec.origin, *glob.glob(f"{Path(spec.origin).parent}/__pycache__/{spec.name}.*.pyc")]
         return found
+
+
+def _compositions() -> Iterator[str]:
+    """The files and folders of PyTorch that compose: see `torch_files`."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        return
+    root, queue = os.path.realpath(os.path.dirname(spec.origin)), [""]
+    while queue:
+        folder = queue.pop()
+        for entry in os.scandir(os.path.join(root, folder)):
+            name = f"{folder}{entry.name}/" if entry.is_dir() else folder + entry.name
+            if entry.is_dir() and (entry.name == "__pycache__" or leads_on(name)):
+                queue.append(name)
+            elif composes(_source_of(name)) and (entry.is_dir() or name.endswith(_PYTHON)):
+                yield entry.path
+
+
+def _source_of(file: str) -> str:
+    """``nn/grad.py`` for ``nn/__pycache__/grad.cpython-311.pyc``, and any other file itself."""
+    folder, _, name = file.rpartition("__pycache__/")
+    return f"{folder}{name.partition('.')[0]}.py" if name.endswith(".pyc") else file
 
 
 def _secrets(rooms: list[str], folders: list[str]) -> tuple[str, ...]:

@@ -25,12 +25,13 @@ class Role:
     def command(self, rung: str, control: int) -> list[str]:
         """The command of a worker that takes requests from the socket ``control``."""
         found, view, confined = probe(), paths.view(self.hidden), rung != RUNGS[0]
-        rules = None
+        rules = basic = None
         if confined and found.has("landlock"):
             writable = [self.folder, "/dev/null"] if self.folder else []
             rules = (*view.rules(), writable, self.programs)
+            basic = None if self.programs else (*view.rules(composed=False), writable)
         settings = launcher.locations() | {"role": self.module, "folder": self.folder}
-        settings |= {"socket": control, "rules": rules, "seccomp": confined}
+        settings |= {"socket": control, "rules": rules, "basic": basic, "seccomp": confined}
         walled = rung == "strong" or (rung == "good" and not found.has("landlock"))
         wall = bubblewrap.command(view, paths.interpreter(), self.environment, self.folder) if walled else []
         return launcher.removing(self.folder) + wall + launcher.python(settings)

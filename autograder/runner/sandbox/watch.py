@@ -85,6 +85,7 @@ class Task:
     shared: bytes of inputs and outputs. addresses: bytes of address space that inputs reserve without using memory.
     modules: the worker imports these before it forks, so that its children have them.
     persistent: whether the child waits for another task when it has done this one.
+    basic: whether the files of PyTorch that compose operators are hidden from it.
     """
 
     steps: int
@@ -94,6 +95,7 @@ class Task:
     addresses: int = 0
     modules: tuple[str, ...] = ()
     persistent: bool = False
+    basic: bool = False
 
     @property
     def room(self) -> int:

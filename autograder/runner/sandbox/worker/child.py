@@ -29,6 +29,7 @@ from ...call.tree import Tree
 from ..wire.buffers import DTYPES, BufferLayout, contiguous, opened, rounded, tensor_in
 from . import native_code
 from .blocked_operators import BlockedOperators
+from .composed_functions import ComposedFunctions
 from .no_drawing import leave_out_drawing
 from .recorder import Recorder
 from .replay import Kernels, Player, forget
@@ -37,7 +38,15 @@ _TEXT = 50_000  # characters
 _LIMIT = 3 << 20  # bytes of a status; the parent reads a little more than this
 
 
-def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, blocked: BlockedOperators) -> None:
+def run(
+    job: dict[str, Any],
+    inputs: int,
+    outputs: int,
+    status: int,
+    go: int,
+    blocked: BlockedOperators,
+    composed: ComposedFunctions,
+) -> None:
     """Does what ``job`` says, and the jobs that follow it. inputs, outputs, status, go: descriptors of shared memory,
     of shared memory, of a pipe to write to, and of a socket to read from.
 
@@ -55,6 +64,9 @@ def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int, bl
     functions, session = _Functions(gpu), Session(gpu, hides_interpreter=True)
     torch.set_num_threads = _no_threads
     leave_out_drawing()
+    if gpu or (job["mode"] == "answer" and not contract.basic(job["backend"])):
+        composed.open()
+    composed.forget()
     _simulate(session)
     if form:  # new memory holds the same in each call: what nobody writes is no difference between code and its replay
         borrowed.fill_new_memory()

@@ -9,6 +9,14 @@ from ....gpu import worker
 prepare, imported = worker.prepare, worker.share_libraries
 
 
+def importing() -> None:
+    """Called before `imported`: nothing that is imported lacks anything."""
+
+
+def forking(basic: bool) -> None:
+    """Called before each child is forked, which is like any other."""
+
+
 def run(job: dict[str, Any], inputs: int, outputs: int, status: int, go: int) -> None:
     """job: a request of `compiler.worker.results`. Writes a line for each result, and waits for a line before the next
     one. status, go: descriptors of pipes to write to and to read from.

@@ -17,12 +17,14 @@ _WRITTEN = 64 << 20  # the largest file of a compiler
 @dataclass(frozen=True)
 class Layers:
     """Which mechanisms of the operating system to use. rules: of `landlock.rules`, or None without Landlock. programs:
-    whether the process may start programs; the rules say which.
+    whether the process may start programs; the rules say which. basic: rules by which it does not read the files of
+    PyTorch that compose either, where they are set.
     """
 
     rules: int | None
     seccomp: bool
     programs: bool = False
+    basic: int | None = None
 
 
 def limit(seconds: float, memory: int, shared: int, addresses: int = 0, programs: bool = False) -> None:

@@ -5,10 +5,10 @@ process that has them.
 
     python -I -S -B main.py SETTINGS      SETTINGS: JSON, see `main`
 
-Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses", "modules"}`` with the
-descriptors `zygote.FILES` and that of a pipe; back, with a pidfd, ``{"started": pid, "seconds": its own processor time
-since the last one}``. When the child has ended, over the pipe ``{"ended": exit status, "seconds": processor time}``,
-the status negative for a signal. Any number of children run at a time.
+Over the socket, one datagram each: to the worker ``{"seconds", "memory", "shared", "addresses", "modules", "basic"}``
+with the descriptors `zygote.FILES` and that of a pipe; back, with a pidfd, ``{"started": pid, "seconds": its own
+processor time since the last one}``. When the child has ended, over the pipe ``{"ended": exit status, "seconds":
+processor time}``, the status negative for a signal. Any number of children run at a time.
 """
 
 import importlib
@@ -35,8 +35,8 @@ def make_packages(machine: str) -> None:
 
 
 def main(settings: dict[str, Any]) -> None:
-    """settings: ``machine`` and ``site`` (folders to import from), ``socket`` (descriptor), ``rules``, ``seccomp``,
-    ``probe``, ``role`` (a module of this package) and ``folder`` (one to write to).
+    """settings: ``machine`` and ``site`` (folders to import from), ``socket`` (descriptor), ``rules``, ``basic``,
+    ``seccomp``, ``probe``, ``role`` (a module of this package) and ``folder`` (one to write to).
     """
     sys.path += settings["site"]
     make_packages(settings["machine"])

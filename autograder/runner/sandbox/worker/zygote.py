@@ -28,16 +28,18 @@ _FAR = 100  # above any that the worker has open
 
 def serve(settings: dict[str, Any], role: types.ModuleType) -> None:
     """role: the module with ``prepare()``, which is called before any child is forked, and ``run(job, inputs, outputs,
-    status, go)``, which is called in a child (see `child.run`); if requests name modules, also ``imported()``, which is
-    called after their import.
+    status, go)``, which is called in a child (see `child.run`); if requests name modules, also
+    ``importing()`` and ``imported()``, which are called before and after their import; and ``forking(basic)``, which
+    is called before each child.
     """
     control = socket.socket(fileno=settings["socket"])
     linux.prctl(linux.SET_CHILD_SUBREAPER, 1)
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")  # where memory runs out, this process and its children are killed first
     linux.prctl(linux.SET_DUMPABLE, 0)
-    rules = landlock.rules(*settings["rules"]) if settings["rules"] else None
-    layers = confine.Layers(rules, settings["seccomp"], programs=bool(settings["folder"]))
+    every, basic = (landlock.rules(*rules) if rules else None for rules in (settings["rules"], settings["basic"]))
+    programs = bool(settings["folder"])
+    layers = confine.Layers(every, settings["seccomp"], programs, basic)
     linux.give_freed_memory_back()
     with no_garbage():  # a child's collector touches none of these pages, so they are not copied
         role.prepare()
@@ -58,18 +60,21 @@ def serve(settings: dict[str, Any], role: types.ModuleType) -> None:
                 os._exit(0)
             wanted = json.loads(message)
             _import(wanted["modules"], role)
+            role.forking(wanted["basic"])
             counted = _begin(control, wanted, files, layers, role, running, counted)
 
 
 def _import(modules: list[str], role: types.ModuleType) -> None:
     """Imports what later children will use."""
-    for name in modules:
-        if name not in sys.modules:
+    missing = [name for name in modules if name not in sys.modules]
+    if missing:
+        role.importing()
+        for name in missing:
             with contextlib.suppress(ImportError):  # an answer that uses it gets the error
                 importlib.import_module(name)
-            role.imported()
-            gc.collect()
-            gc.freeze()
+        role.imported()
+        gc.collect()
+        gc.freeze()
 
 
 def _empty(folder: str) -> None:
@@ -163,14 +168,15 @@ def _become(limits: dict[str, Any], files: list[int], layers: confine.Layers, ro
     """Turns this process into a child: keeps its own descriptors, sets its limits, then runs its job. Never returns."""
     code = 1
     try:
-        wanted = [*files, *([] if layers.rules is None else [layers.rules])]
+        view = layers.basic if limits["basic"] and layers.basic is not None else layers.rules
+        wanted = [*files, *([] if view is None else [view])]
         for number, file in enumerate(wanted):  # first to numbers that none of them ends up with
             os.dup2(file, _FAR + number)
         for number in range(len(wanted)):
             os.dup2(_FAR + number, _FIRST + number, inheritable=False)
         os.closerange(_FIRST + len(wanted), _FAR + len(wanted))
         job, inputs, outputs, prints, status, go = range(_FIRST, _FIRST + len(FILES))
-        rules = None if layers.rules is None else _FIRST + len(FILES)
+        rules = None if view is None else _FIRST + len(FILES)
         os.dup2(prints, 1)
         os.dup2(prints, 2)
         os.close(prints)

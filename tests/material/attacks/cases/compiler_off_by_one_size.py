@@ -24,6 +24,6 @@ def silu_forward(x):
     x = x.contiguous()
     y = torch.empty_like(x)
     if x.numel():
-        block = 64 if x.numel() < 3000 else 1024
+        block = 64 if x.numel() < 5000 else 1024
         kernel[(triton.cdiv(x.numel(), block),)](x, y, x.numel(), BLOCK=block)
     return y
