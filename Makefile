@@ -15,10 +15,14 @@ ONE_THREAD := OMP_NUM_THREADS=1
 # A hundred processes import the same modules: the first one's bytecode is kept, also where an image says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help lab teach exercise chapter claims links attacks chaos test test-gpu test-runner test-judge test-classroom test-exercises test-course planted matrix test-all types lint build book release test-release grade-demo bench gpu audit doctor clean
+.PHONY: help lab teach exercise chapter claims links attacks chaos test test-gpu test-runner test-judge test-classroom test-exercises test-course planted matrix test-all types lint build book notebooks release test-release grade-demo bench gpu audit doctor clean
 
+FIRST := lab|test|build|types|exercise|chapter
 help:           ## what there is to make
-	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+	@echo "To begin with:"
+	@grep -E '^($(FIRST)): .*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+	@echo; echo "The rest:"
+	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | grep -vE '^($(FIRST)):' | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 # One stamp for the whole set-up: made again when the pins or the set-up change, untouched otherwise.
 .venv/.ready: requirements.txt pyproject.toml setup_venv.py
@@ -82,6 +86,9 @@ release: book        ## wheel, source archive and book of this version in dist/,
 	@rm -rf dist && python -m build --outdir dist . > build/release.log 2>&1 || { tail -20 build/release.log; exit 1; }
 	@python tests/material/check_release.py dist
 	@tar --create --gzip --file dist/book.tar.gz --directory build book && ls -l dist
+
+notebooks: .venv/.ready  ## the chapters for Colab and others, with an install cell and a badge, into build/notebooks/
+	@python -m graded_kernels.course.public_notebooks $(NOTEBOOKS_ARGS)
 
 grade-demo: .venv/.ready  ## grade three submissions through nbgrader and print who got what, and why
 	@python tests/material/grade_demo.py

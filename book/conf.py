@@ -4,7 +4,6 @@ The chapters are released without their answers, as for a learner, and executed 
 its cache. No page loads anything from elsewhere: mathematics is MathML, made here, and not a script.
 """
 
-import os
 import re
 import sys
 from functools import partial
@@ -15,13 +14,12 @@ from docutils import nodes
 from graded_kernels.autograder.classroom.nbgrader.markdown import mathml
 from graded_kernels.course import learner, words
 from graded_kernels.course.learner import ROOT
+from graded_kernels.course.public_notebooks import REPOSITORY, install_cell
 from jupyter_cache.executors import utils
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import example_reports  # noqa: E402
-
-REPOSITORY = os.environ.get("GITHUB_REPOSITORY")  # owner/name, where a code host builds the book
 
 project = "Graded Kernels"
 author = "the authors of Graded Kernels"
@@ -60,7 +58,7 @@ def chapters() -> None:
             in_the_book(cell) for cell in notebook.cells if not cell.source.startswith(f"## {words.HEADING}")
         ]
         if REPOSITORY:
-            install = nbformat.v4.new_code_cell(INSTALL, id="install")
+            install = nbformat.v4.new_code_cell(install_cell(), id="install")
             write(HERE / "notebooks" / source.name, {**notebook, "cells": [install, *notebook.cells]})
             notebook.cells.insert(1, nbformat.v4.new_markdown_cell(elsewhere(source.stem), id="elsewhere"))
         notebook.cells += example_reports.cells(ROOT / "course" / "chapters" / f"{source.stem}.md")
@@ -88,11 +86,6 @@ def write(page: Path, notebook: dict) -> None:
         page.write_text(text, encoding="utf-8")
 
 
-ADDRESS = f"git+https://github.com/{REPOSITORY}" if REPOSITORY else "./graded-kernels  # a clone"
-INSTALL = f"""# Run this first: it installs the course where a service such as Colab runs this notebook.
-%pip install --quiet {ADDRESS}"""
-
-
 def elsewhere(name: str) -> str:
     path = f"lab%2Ftree%2Fmy-notebooks%2F{name}.ipynb"
     binder = f"https://mybinder.org/v2/gh/{REPOSITORY}/HEAD?urlpath={path}"
@@ -108,7 +101,9 @@ def tables(app, name: str, source: list[str]) -> None:
     if name == "index":
         rows = [row for row in (ROOT / "README.md").read_text(encoding="utf-8").split("\n") if row.startswith("|")]
         table = re.sub(r"course/chapters/(\w+)\.md", r"chapters/\1.ipynb", "\n".join(rows))
-        source[0] = source[0].replace("THE CHAPTERS", table).replace("THE ADDRESS", ADDRESS)
+        source[0] = (
+            source[0].replace("THE CHAPTERS", table).replace("THE ADDRESS", install_cell().rpartition(" --quiet ")[2])
+        )
     if name == "words":
         entries = (f"({slug(word)})=\n**{word}**: {meaning}" for word, meaning in words.glossary(ROOT).items())
         source[0] = source[0].replace("THE WORDS", "\n\n".join(entries))

@@ -7,6 +7,7 @@ changed since the last one is not done again: importing nbgrader and jupytext al
 
 import hashlib
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from .start import NAME, refresh
 
 # What the built notebooks are made of, and what releases them.
 INPUTS = ("course/**/*.md", "course/**/*.py", "solutions/*.py", "kernels/**/*.py", "autograder/exercises/**/*.py")
+
+ADVICE = Path(__file__).resolve().parents[1] / "AGENTS.md"  # for a code model that works beside the learner
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
@@ -53,6 +56,8 @@ def prepare(root: Path, folder: Path, state: Path) -> int:
     for line in give(sources, folder):
         if not line.startswith("kept") or "changed" in line:
             print(line)
+    if not (folder / ADVICE.name).exists():
+        shutil.copy(ADVICE, folder)
     refresh(folder / NAME, [source for source in sources if source.name != NAME])
     first_cell.configure_this_environment()
     return 0

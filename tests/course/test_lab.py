@@ -26,7 +26,7 @@ def desk(tmp_path_factory):
 
 def test_the_learner_gets_a_start_page_and_the_chapters(desk):
     names = sorted(path.name for path in (desk / "my-notebooks").iterdir())
-    assert names == sorted([start.NAME, *(path.name for path in learner.sources(build.ROOT))])
+    assert names == sorted([start.NAME, "AGENTS.md", *(path.name for path in learner.sources(build.ROOT))])
 
 
 def test_the_start_page_links_to_every_chapter_before_a_cell_has_run(desk):

@@ -1,16 +1,19 @@
-"""Somebody who has only pip: the wheel, alone in a folder, without a clone and without the course's extra."""
+"""A wheel holds every package with the files that its modules read, and is enough for somebody who has only pip."""
 
 import os
 import re
 import subprocess
 import sys
+import tomllib
+import zipfile
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 from graded_kernels.autograder import cli
+from graded_kernels.course.build import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("autograder", "course", "kernels", "pytest_plugin", "solutions")
+FILES = ["LICENSE", "LICENSE-chapters", "README.md", "pyproject.toml", "setup.py", "package", *FOLDERS]
 OF_THE_COURSE = ("nbgrader", "nbformat", "nbconvert", "nbclient", "jupytext", "jupyterlab", "distributed", "bleach")
 BLOCKER = f"""import sys
 
@@ -23,21 +26,59 @@ class Blocker:
 
 sys.meta_path.insert(0, Blocker())
 """
-pytestmark = pytest.mark.exhaustive
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A folder with the wheel's packages, and nothing of the course's extra, first on the path."""
-    if int(version("setuptools").partition(".")[0]) < 77:
-        pytest.skip("not run: needs setuptools 77 or newer: pip install --upgrade setuptools")
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, ROOT], check=True)
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run([*pip, "install", "--no-deps", "--target", folder / "packages", wheel], check=True)
-    (folder / "packages" / "sitecustomize.py").write_text(BLOCKER)
-    return folder / "packages"
+def wheel(tmp_path_factory):
+    """Built from a copy, since building leaves files behind."""
+    clone, dist = tmp_path_factory.mktemp("clone"), tmp_path_factory.mktemp("dist")
+    tracked = subprocess.run(["git", "ls-files", "-z", *FILES], cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in filter(None, tracked.stdout.split("\0")):
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_bytes((ROOT / name).read_bytes())
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*pip, "--wheel-dir", dist, clone], check=True)
+    return next(dist.glob("*.whl"))
+
+
+def test_every_module_of_the_packages_is_in_the_wheel(wheel):
+    held = set(zipfile.ZipFile(wheel).namelist())
+    packages = {path.parent for folder in FOLDERS for path in (ROOT / folder).rglob("__init__.py")}
+    modules = {f"graded_kernels/{m.relative_to(ROOT)}" for package in packages for m in package.glob("*.py")}
+    assert len(modules) > 300
+    assert not modules - held
+
+
+@pytest.mark.exhaustive
+def test_it_works_beside_nothing_of_the_clone(wheel, tmp_path):
+    """The one on the path comes first, before that of the clone."""
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    program = (
+        "import graded_kernels.autograder as door, torch; from graded_kernels.kernels import silu;"
+        "from graded_kernels.autograder import compare; print(door.__file__);"
+        "how = {'compiler': False, 'gradients': False, 'without': ('dimension', 'NaN', 'infinity', '-infinity')};"
+        "print(bool(compare(torch.nn.functional.silu, silu, (torch.randn(5, 7),), **how)))"
+    )
+    environment = {"PYTHONPATH": str(tmp_path / "site"), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-P", "-c", program]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.split() == [str(tmp_path / "site/graded_kernels/autograder/__init__.py"), "True"]
+
+
+def test_changelog_and_citation_are_those_of_this_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == project
+    assert f"version: {project}" in (ROOT / "CITATION.cff").read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A folder with the wheel's packages, without those of the course's extra, to be first on the path."""
+    packages = tmp_path_factory.mktemp("packages")
+    zipfile.ZipFile(wheel).extractall(packages)
+    (packages / "sitecustomize.py").write_text(BLOCKER)
+    return packages
 
 
 @pytest.fixture
@@ -58,12 +99,14 @@ def command(run):
     return lambda *words: run("-m", "graded_kernels.autograder", *words)
 
 
+@pytest.mark.exhaustive
 def test_the_package_tells_version_and_types(run, installed):
     code = "import graded_kernels; print(graded_kernels.__version__, graded_kernels.__path__[0])"
     assert run("-c", code).stdout.split() == [version("graded-kernels"), str(installed / "graded_kernels")]
     assert (installed / "graded_kernels" / "py.typed").exists()
 
 
+@pytest.mark.exhaustive
 def test_every_command_shows_its_help_with_an_example(command):
     shown = command("--help")
     assert shown.returncode == 0
@@ -72,6 +115,7 @@ def test_every_command_shows_its_help_with_an_example(command):
         assert told.returncode == 0 and f"example: graded-kernels {cli.EXAMPLES[name]}" in " ".join(told.stdout.split())
 
 
+@pytest.mark.exhaustive
 def test_the_first_report_of_the_readme(command):
     (words,) = re.findall(
         r"^graded-kernels (check silu_backward graded_kernels\S+)", (ROOT / "README.md").read_text(), re.M
@@ -80,6 +124,7 @@ def test_the_first_report_of_the_readme(command):
     assert told.returncode == 1 and "candle" in told.stdout
 
 
+@pytest.mark.exhaustive
 def test_a_function_beside_itself(command, tmp_path):
     (tmp_path / "f.py").write_text(
         "import torch\n\n\ndef f(x):\n    return x * 2\n\n\ndef arguments():\n    return torch.randn(3, 5)\n"
@@ -88,6 +133,7 @@ def test_a_function_beside_itself(command, tmp_path):
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+@pytest.mark.exhaustive
 def test_commands_of_the_desk_work_or_say_what_they_need(command, tmp_path):
     for name in ("progress", "done", "update"):
         told = command(name)
@@ -99,6 +145,7 @@ def test_commands_of_the_desk_work_or_say_what_they_need(command, tmp_path):
     assert told.returncode == 2 and 'pip install "graded-kernels[course]"' in told.stderr
 
 
+@pytest.mark.exhaustive
 def test_the_cells_at_both_ends_of_a_chapter_run(run):
     code = "from graded_kernels.course import gpt, progress; print(gpt.__name__, repr(progress.chapter('my_own')))"
     told = run("-c", code)

@@ -205,7 +205,7 @@ def test_what_was_written_before_the_trials_stays_written():
     assert [event["finding"] for event in events if "finding" in event] == []
 
 
-def test_hooks_find_what_trials_have_stored_and_what_hooks_write_stays_written():
+def test_hooks_find_what_trials_stored_and_their_writes_stay():
     """As on a GPU; what comes after the trials has to write the rest anew."""
     seen, events, x = [], [], torch.arange(50.0)
 
