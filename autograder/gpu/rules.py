@@ -102,6 +102,16 @@ RULES: dict[str, Rule] = {
         "A result of an autotuned kernel that depends on the configurations tried before",
         "Give the autotuner `reset_to_zero=` or `restore_value=` with the tensor, or every configuration a `pre_hook`.",
     ),
+    "saved-tensor": Rule(
+        "fault",
+        "A kernel stores over what autograd has saved",
+        "Store to a new tensor, or save a copy: what was saved has to be there when the backward pass reads it.",
+    ),
+    "undeclared-store": Rule(
+        "fault",
+        "A custom operator changes an argument that its schema calls unchanged",
+        "Name the argument in `mutates_args=`.",
+    ),
     "endless-wait": Rule(
         "fault",
         "A program waits for a value that no program stores",

@@ -22,6 +22,7 @@ from . import allocations, graphs, half_precision, registered
 from .lazy_dynamo import lazily
 
 GPU = torch.device("cuda", 0)
+Within = Callable[[Any, tuple[Any, ...], dict[str, Any]], contextlib.AbstractContextManager[None]]
 
 
 def on_gpu(tensor: torch.Tensor) -> bool:
@@ -143,13 +144,14 @@ class Placement(TorchDispatchMode):
     What a program registered for the GPU is called there, and what the CPU would add up in half precision, and a GPU in
     float32, is added up in float32.
 
-    calls: the mode under which an operator that is written in Python, with `torch.library`, runs.
+    calls: the mode under which an operator that is written in Python, with `torch.library`, runs. within: called with
+    such an operator and its arguments, gives a block around it.
     unlike_gpu: names of operators that computed in half precision and may differ from a GPU's.
     """
 
-    def __init__(self, calls: TorchFunctionMode):
+    def __init__(self, calls: TorchFunctionMode, within: Within):
         super().__init__()  # type: ignore[no-untyped-call]
-        self.calls = calls
+        self.calls, self._within = calls, within
         self.unlike_gpu: dict[str, None] = {}
 
     @classmethod
@@ -167,7 +169,8 @@ class Placement(TorchDispatchMode):
             return NotImplemented  # the class computes with what it wraps, which comes here
         written = _in_python(func, [args, kwargs])
         if written:
-            with self, contextlib.nullcontext() if len_torch_function_stack() else self.calls:
+            called = contextlib.nullcontext() if len_torch_function_stack() else self.calls
+            with self, called, self._within(func, args, kwargs):
                 return written(*args, **kwargs)
         with DisableTorchFunction():
             if is_cuda(kwargs.get("device")):  # an operator called as such, which no function mode sees

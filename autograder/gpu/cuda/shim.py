@@ -43,7 +43,7 @@ from . import (
 )
 from .compiled import SimulatedCompiler
 from .driver import CompiledKernel, Driver, once
-from .placement import Placement, is_cuda, on_gpu, place, restore, tag, tensors, tracing
+from .placement import Placement, Within, is_cuda, on_gpu, place, restore, tag, tensors, tracing
 from .torch_functions import DeviceCalls
 
 
@@ -79,6 +79,7 @@ def shimmed(
     warmed_up: WarmedUp = lambda kernel, options, describe: None,
     hides_interpreter: bool = False,
     throughout: bool = True,
+    within: Within = lambda operator, args, kwargs: contextlib.nullcontext(),
 ) -> Iterator[Simulated]:
     """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
     device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it. warmed_up:
@@ -96,7 +97,7 @@ def shimmed(
             stack.enter_context(hidden())
             # Not for programs: what they import of PyTorch would look for parts that a build without CUDA lacks.
             stack.enter_context(_replaced(torch.backends.cuda, "is_built", lambda: True))
-        compiler, placement = SimulatedCompiler(refuse, stack), Placement(calls)
+        compiler, placement = SimulatedCompiler(refuse, stack), Placement(calls, within)
         for owner, name, value in [
             *_torch(calls, gpu, refuse),
             (torch, "compile", compiler),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch.autograd.graph import increment_version
 
 from . import messages, poison
 from .access import Access
@@ -272,6 +273,8 @@ class Emulator:
             total = self._traffic.setdefault(region.name, {"loaded": 0, "stored": 0})
             total["loaded"] += region.loaded
             total["stored"] += region.stored
+            if region.stored and not region.tensor.is_inference():  # tells autograd, as an operator in place does
+                increment_version(region.tensor)
             if shadow := self._shadows.get(region.address):
                 shadow.stored += region.stored
 

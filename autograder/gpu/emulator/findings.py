@@ -34,6 +34,8 @@ FindingKind = Literal[
     "misleading-hint",
     "kernel-error",
     "left-state",
+    "saved-tensor",
+    "undeclared-store",
     "masked-load",
     "uninitialised-read",
     "wrapped-integer",

@@ -13,11 +13,13 @@ from ..emulator.footprint import ConcurrentLaunch
 from ..emulator.launch import Launch
 from ..emulator.observer import EndedLaunch, LaunchCall, Observer
 from ..rules import RULES
+from .declared_mutations import DeclaredMutations
 from .generated import ProgramLine, by_helion, by_inductor
 from .left_state import LeftState
 from .library_buffers import as_tensor, is_buffer
 from .masked_loads import MaskedLoads
 from .own_kernels import own_kernels
+from .saved_tensors import SavedTensors
 from .trial_results import TrialResults
 
 Judges = Callable[[types.FunctionType, list[Any]], bool]
@@ -133,6 +135,7 @@ class Sanitizer(Observer):
             tuple[types.FunctionType, Callable[[], None]]
         ] = []  # kernels, and what ends a trial of theirs
         self.trial_results = TrialResults()
+        self.saved_tensors, self.declared = SavedTensors(self.say), DeclaredMutations(self.say)
         self.computed = False  # whether PyTorch has computed since the last launch
         self._earlier: deque[_Earlier] = deque(maxlen=_MOST_EARLIER)
         self._masked_loads = MaskedLoads(self.say, self._untried)
@@ -180,6 +183,8 @@ class Sanitizer(Observer):
         for region in ended.footprint.space.regions:
             self.moved += region.loaded + region.stored
             self.users[region.tensor.untyped_storage().data_ptr()] = ended.launch.name, region.name
+        self.saved_tensors.ended(ended)
+        self.declared.ended(ended)
         if ended.footprint.alone and not ended.error and not self._seen:  # findings need one program at a time
             self.emit({"alone": {"kernel": ended.launch.name, "why": ended.footprint.alone}})
         if not ended.error and self._judging:

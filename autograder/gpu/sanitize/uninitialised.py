@@ -56,7 +56,8 @@ class UninitialisedMemory(TorchDispatchMode):
             self.sanitizer.say(found)
         in_place = schema(func).is_mutable
         copied = moved(func, args, self._missing) if sources and name in COPIES else None
-        result = func(*args, **kwargs)
+        with self.sanitizer.declared.within(func, args, kwargs):
+            result = func(*args, **kwargs)
         if computes and emulator.configuration:
             self._trials.computed(_tensors(args), _tensors([result]))
         self.sanitizer.computed |= in_place or computes or name in COPIES

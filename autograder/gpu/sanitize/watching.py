@@ -64,8 +64,11 @@ def watched(
     uninitialised = UninitialisedMemory(sanitizer, emulator)
     with emulator, uninitialised, contextlib.ExitStack() as stack:
         stack.enter_context(watched_exports(sanitizer, emulator))
+        stack.enter_context(sanitizer.saved_tensors.watched())
         if shim and not torch.cuda.is_available():
-            simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of, sanitizer.warmed_up))
+            simulated = stack.enter_context(
+                shimmed(sanitizer.refuse, device, _code_of, sanitizer.warmed_up, within=sanitizer.declared.within)
+            )
             sanitizer.waits, sanitizer.origins = graphs.forbid, simulated.origins
             sanitizer.streams, sanitizer.assert_reachable = streams, assert_reachable
             watch = ProgramWatch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)

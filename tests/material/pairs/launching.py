@@ -141,3 +141,66 @@ def a_hook_that_looks_at_trials(wrong):
         x, y = torch.randn(50, device="cuda"), torch.empty(50, device="cuda")
         kernel[lambda meta: (triton.cdiv(50, meta["BLOCK"]),)](x, y, 50)
     return (sums[-1] if wrong else y.sum()) + 0.0, 2 * x.sum()
+
+
+@triton.jit
+def push_kernel(x, state, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(state + i, tl.load(state + i) + tl.load(x + i))
+
+
+def _push(name, mutates):
+    @torch.library.custom_op(f"kernel_pairs::{name}", mutates_args=mutates)
+    def push(x: torch.Tensor, state: torch.Tensor) -> torch.Tensor:
+        push_kernel[(1,)](x, state, N=64)
+        return 2 * x
+
+    return push
+
+
+PUSHES = {False: _push("push", ("state",)), True: _push("push_undeclared", ())}
+
+
+@pair("undeclared-store")
+def a_custom_operator_and_what_it_changes(wrong):
+    """Wrong: its schema does not say that it changes an argument."""
+    x, state = torch.randn(64, device="cuda"), torch.zeros(64, device="cuda")
+    expected = x.clone()
+    PUSHES[wrong](x, state)
+    return state, expected
+
+
+@triton.jit
+def loss_kernel(p, gradient, loss, N: tl.constexpr):
+    at = tl.program_id(0) * N + tl.arange(0, N)
+    values = tl.load(p + at)
+    tl.store(loss + tl.program_id(0), tl.sum(values * values))
+    tl.debug_barrier()
+    tl.store(gradient + at, 2 * values)
+
+
+class Squares(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, p, in_place):
+        gradient, loss = p if in_place else torch.empty_like(p), torch.empty(p.shape[0], device=p.device)
+        loss_kernel[(p.shape[0],)](p, gradient, loss, N=p.shape[1])
+        ctx.save_for_backward(gradient)
+        return loss
+
+    @staticmethod
+    def backward(ctx, upstream):
+        (gradient,) = ctx.saved_tensors
+        return gradient * upstream[:, None], None
+
+
+@pair("saved-tensor")
+def a_loss_that_keeps_its_gradient(wrong):
+    """Wrong: over its input, which the softmax before it has saved for its own backward pass."""
+    x = torch.randn(6, 32, device="cuda", requires_grad=True)
+    like = x.detach().cpu().requires_grad_()
+    like.softmax(1).square().sum().backward()
+    try:
+        Squares.apply(x.softmax(1), wrong).sum().backward()
+    except RuntimeError:
+        return like.grad, like.grad
+    return x.grad, like.grad
