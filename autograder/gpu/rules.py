@@ -112,6 +112,16 @@ RULES: dict[str, Rule] = {
         "A custom operator changes an argument that its schema calls unchanged",
         "Name the argument in `mutates_args=`.",
     ),
+    "division-by-zero": Rule(
+        "fault",
+        "An integer divided by zero",
+        "Leave out the programs that divide by zero, or make the divisor at least 1.",
+    ),
+    "not-associative": Rule(
+        "fault",
+        "A reduction or scan whose combining function is not associative",
+        "Combine with an associative function, or loop in the order that is meant.",
+    ),
     "endless-wait": Rule(
         "fault",
         "A program waits for a value that no program stores",

@@ -135,3 +135,35 @@ def test_a_global_constant_on_the_left_of_a_tensor_is_a_number(name):
         operator_kernel[(1,)](x, i, y, z, NAME=name, BLOCK=8)
     assert y.equal(z)
     assert y.unique().numel() > 2
+
+
+@triton.jit
+def asking_kernel(y_ptr, one, two, real, FLAG: tl.constexpr):
+    tl.store(y_ptr, 1 if isinstance(one, int) else 0)
+    tl.store(y_ptr + 1, 1 if isinstance(two, int) else 0)
+    tl.store(y_ptr + 2, 1 if isinstance(real, float) else 0)
+
+
+@pytest.mark.parametrize("fixed, seen", [((), [1, 0, 0]), (("one",), [0, 0, 0]), ((1,), [0, 0, 0])])
+def test_an_integer_of_one_is_a_constant_as_compiled(fixed, seen):
+    """A kernel that asks gets the compiled kernel's answer, and not another one here."""
+    kernel, y = triton.jit(asking_kernel.fn, do_not_specialize=list(fixed)), torch.zeros(3, dtype=torch.int32)
+    with Emulator():
+        kernel[(1,)](y, 1, 2, 1.0, FLAG=True)
+    assert y.tolist() == seen
+
+
+@triton.jit
+def dividing_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    divisor = tl.load(x_ptr + i, mask=i < n, other=0)
+    tl.store(y_ptr + i, 100 // divisor + 100 % divisor, mask=i < n)
+
+
+@pytest.mark.parametrize("n, kinds", [(5, []), (0, ["division-by-zero"])])
+def test_lanes_that_a_mask_leaves_out_may_divide_by_zero(n, kinds):
+    y = torch.zeros(8, dtype=torch.int32)
+    with Emulator() as emulator:
+        dividing_kernel[(1,)](torch.full((8,), 7, dtype=torch.int32), y, n, BLOCK=8)
+    assert [finding.kind for finding in emulator.findings][:1] == kinds
+    assert y[:n].tolist() == [16] * n

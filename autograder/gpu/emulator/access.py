@@ -232,6 +232,17 @@ class Access(Footprint):
             make = functools.partial(messages.false_hint, kind, self.kernel, claim, region, where)
             self._report(kind, tensor, make, place)
 
+    def note_division(self, operator: str) -> None:
+        """Reports a division of integers by zero. operator: ``//`` or ``%``."""
+        program = self.grid_index(self.program)
+        self._report("division-by-zero", "", functools.partial(messages.by_zero, self.kernel, operator, program))
+
+    def note_combined(self, name: str, values: tuple[str, str]) -> None:
+        """Reports a combining function that is not associative: it gave two ``values``."""
+        program = self.grid_index(self.program)
+        make = functools.partial(messages.not_associative, self.kernel, name, values, program)
+        self._report("not-associative", "", make)
+
     def barrier(self) -> None:
         """Has the program's threads wait for each other: what one has stored the others can load."""
         for touched in (self._stores, self._loads, self._updates):

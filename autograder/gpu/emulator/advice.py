@@ -29,6 +29,12 @@ _KNOWN = (
         "Convert with Triton's dtypes, as in `x.to(tl.float32)`; a number of one is `tl.full((), 0.0, tl.float32)`.",
     ),
     (
+        r"'int' object has no attribute '(to|dtype|type|shape|cast)'",
+        "",
+        "Triton compiles an integer argument that is 1, as a stride is, into the kernel, where it is a number of "
+        "Python's: write `tl.cast(value, tl.int64)`, or `@triton.jit(do_not_specialize=[...])` with its name.",
+    ),
+    (
         r"\bvoid\b",
         "",
         "`tl.store` returns nothing: name the value before it is stored.",

@@ -155,7 +155,7 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
         )
     access = emulator.begin(record)
     access.warps = options.get("num_warps", access.warps)
-    arguments = LaunchArguments(access, emulator.names)
+    arguments = LaunchArguments(access, emulator.names, _unspecialised(fn.interpreted, names))
     with DisableTorchFunction():
         ready = {
             name: value if name in executor.constexprs else arguments.convert(name, value, types.get(name, ""))
@@ -174,6 +174,12 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
         emulator.end(access)
     if copies is not bound:
         restore_on_device(executor, bound, copies)
+
+
+def _unspecialised(function: Any, names: list[str]) -> set[str]:
+    """The parameters that a kernel's decorator names, or numbers, in ``do_not_specialize``."""
+    given = function.kwargs.get("do_not_specialize") or ()
+    return {one if isinstance(one, str) else names[one] for one in given}
 
 
 def _run(

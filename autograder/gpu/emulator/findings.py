@@ -32,6 +32,8 @@ FindingKind = Literal[
     "not-emulated",
     "false-hint",
     "misleading-hint",
+    "division-by-zero",
+    "not-associative",
     "kernel-error",
     "left-state",
     "saved-tensor",

@@ -59,7 +59,14 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
         return self._combined(lhs, rhs, np.maximum, offsets.total)
 
     def create_srem(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
-        return self._combined(lhs, rhs, np.fmod, offsets.least)
+        made = self._combined(lhs, rhs, np.fmod, offsets.least)
+        return self._by_zero(made, lhs, rhs, "%")
+
+    def create_urem(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
+        return self._by_zero(super().create_urem(lhs, rhs), lhs, rhs, "%")
+
+    def create_udiv(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
+        return self._by_zero(super().create_udiv(lhs, rhs), lhs, rhs, "//")
 
     def _combined(
         self, lhs: TensorHandle, rhs: TensorHandle, op: Operation, kind: Callable[[int, int], int], what: str = ""
@@ -72,7 +79,23 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
         return made
 
     def create_sdiv(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
-        return offsets.mark(super().create_sdiv(lhs, rhs), offsets.quotient(offsets.kind_of(lhs)))
+        made = offsets.mark(super().create_sdiv(lhs, rhs), offsets.quotient(offsets.kind_of(lhs)))
+        return self._by_zero(made, lhs, rhs, "//")
+
+    def _by_zero(self, made: TensorHandle, lhs: TensorHandle, rhs: TensorHandle, operator: str) -> TensorHandle:
+        """The quotient or remainder ``made``, with what a GPU happens to leave where the divisor is 0: all bits set,
+        and the dividend. Where it is 0 in every lane that is a finding; some lanes may be those that a mask leaves out.
+        """
+        zero = rhs.data == 0
+        if not zero.any():
+            return made
+        self._divided_by_zero(zero, operator)
+        whole = np.asarray(-1).astype(made.data.dtype) if operator == "//" else lhs.data
+        return kept(TensorHandle(np.where(zero, whole, made.data).astype(made.data.dtype), made.dtype), made)
+
+    def _divided_by_zero(self, zero: np.ndarray, operator: str) -> None:
+        if zero.all():
+            self.access.note_division(operator)
 
     def _exact(
         self, made: TensorHandle, lhs: TensorHandle, rhs: TensorHandle, op: Operation, what: str, always: bool = False

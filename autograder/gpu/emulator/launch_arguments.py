@@ -1,6 +1,7 @@
 """The arguments of a launch: their record, and what a kernel's parameters hold for them."""
 
 import functools
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .address_space import Region
 from .handles import numpy_type
 from .launch import Argument, Inside
 
+_NOT_SPECIALISED = ("u1", "fp", "bf")  # types of parameters whose numbers Triton leaves open
 _SCALARS = {f"{kind}{bits}" for kind in "iu" for bits in (1, 8, 16, 32, 64)} | {"fp16", "bf16", "fp32", "fp64"}
 
 
@@ -68,19 +70,26 @@ def scalar(value: Any, annotation: str) -> tl.tensor:
     if dtype == tl.bfloat16:
         return tl.tensor(builder.create_fp_trunc(builder.get_fp32(value), dtype), dtype)
     data = np.array([value]).astype(numpy_type(dtype))
-    # A 1 is a constant of the compiled kernel, as the stride of contiguous rows is.
     varies = dtype.is_int() and value != 1
     return tl.tensor(offsets.mark(interpreter.TensorHandle(data, dtype), offsets.SIZE if varies else 0), dtype)
 
 
 class LaunchArguments:
-    """Turns the launch's arguments into what the kernel's parameters hold, pointers into virtual addresses."""
+    """Turns the launch's arguments into what the kernel's parameters hold, pointers into virtual addresses.
 
-    def __init__(self, access: Access, names: dict[int, str]):
-        self.access, self.names = access, names
+    unspecialised: parameters whose numbers Triton does not compile into the kernel (``do_not_specialize``).
+    """
+
+    def __init__(self, access: Access, names: dict[int, str], unspecialised: Container[str] = ()):
+        self.access, self.names, self._unspecialised = access, names, unspecialised
 
     def convert(self, name: str, value: Any, annotation: str = "") -> Any:
-        """What the kernel's parameter holds for an argument."""
+        """What the kernel's parameter holds for an argument: an integer of 1, as the stride of contiguous rows is, is a
+        constant of the compiled kernel.
+        """
+        if type(value) is int and value == 1 and name.split("[")[0] not in self._unspecialised:
+            if not annotation.startswith(_NOT_SPECIALISED):
+                return value
         if hasattr(value, "data_ptr"):
             return self._pointer(name, value)
         if isinstance(value, bool | int | float | np.number):

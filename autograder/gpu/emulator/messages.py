@@ -406,6 +406,25 @@ def _shown(value: int, region: Region | None) -> str:
     return f"{value:,}" if region is None else f"byte {value - region.virtual + region.offset:,} of {region.label}"
 
 
+def by_zero(kernel: str, operator: str, program: Program, place: Place) -> Finding:
+    """A division of integers by zero."""
+    text = (
+        f"`{kernel}` divides an integer by zero (`{operator}`) in program {program}, {place}. A GPU raises nothing, "
+        "and what it leaves is not defined: leave such programs out, or make the divisor at least 1."
+    )
+    return Finding("division-by-zero", text, kernel, "", None, program, place.line, place.source, place.file)
+
+
+def not_associative(kernel: str, name: str, values: tuple[str, str], program: Program, place: Place) -> Finding:
+    """A reduction or a scan whose result depends on where it begins to combine. name: of the combining function."""
+    text = (
+        f"`{name}`, with which `{kernel}` combines a block in program {program}, {place}, is not associative: "
+        f"neighbours taken pair by pair give {values[0]}, taken otherwise {values[1]}. A GPU combines by lanes and "
+        "warps, in an order that is the compiler's: take a function for which f(f(a, b), c) is f(a, f(b, c))."
+    )
+    return Finding("not-associative", text, kernel, "", None, program, place.line, place.source, place.file)
+
+
 def tf32(kernel: str, place: Place) -> Finding:
     """A product of float32 in TF32."""
     text = (

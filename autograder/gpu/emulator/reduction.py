@@ -7,6 +7,11 @@ import numpy as np
 import triton.language as tl
 from triton.runtime import interpreter
 
+from .handles import wide
+
+_ROUNDINGS = 8  # of each step, in ulp
+_QUARTERS = 4  # of a block, which are combined in a second order
+
 
 class _Blocks:
     """Blocks as arrays. ``programs``: the axes in front of a block's own (a pass of many programs has one)."""
@@ -36,6 +41,47 @@ class _Blocks:
     def _arrays(self, input: tuple[tl.tensor, ...]) -> list[np.ndarray]:
         """The inputs in one shape and in C order: numpy adds in the order of memory."""
         return [np.ascontiguousarray(a) for a in np.broadcast_arrays(*(arg.handle.data for arg in input))]
+
+    def _is_own(self) -> bool:
+        """Whether the combining function is the program's, and not one of Triton's own."""
+        function = getattr(self.combine_fn, "fn", self.combine_fn)
+        return not str(getattr(function, "__module__", "")).startswith("triton.")
+
+    def _compare(
+        self, inputs: list[np.ndarray], one: list[np.ndarray], other: list[np.ndarray], dtypes: list[tl.dtype]
+    ) -> None:
+        """Reports a combining function by which two orders differ by more than rounding."""
+        for values, first, second, dtype in zip(inputs, one, other, dtypes, strict=True):
+            differ = _differ(*(wide(interpreter.TensorHandle(a, dtype)) for a in (values, first, second)), dtype)
+            if self._of_live(differ).any():
+                at = int(differ.ravel().argmax())
+                shown = tuple(str(wide(interpreter.TensorHandle(a, dtype)).ravel()[at]) for a in (first, second))
+                name = getattr(getattr(self.combine_fn, "fn", self.combine_fn), "__name__", "the function")
+                self._report(name, (shown[0], shown[1]))
+                return
+
+    def _of_live(self, differ: np.ndarray) -> np.ndarray:
+        """Those of the programs that go on."""
+        return differ
+
+    def _report(self, name: str, values: tuple[str, str]) -> None:
+        interpreter.interpreter_builder.access.note_combined(name, values)
+
+
+def _differ(inputs: np.ndarray, one: np.ndarray, other: np.ndarray, dtype: tl.dtype) -> np.ndarray:
+    """Where two results differ by more than the rounding of as many steps as there are numbers. inputs: their last axis
+    was combined.
+    """
+    if one.dtype.kind != "f":
+        differ: np.ndarray = one != other
+        return differ
+    one, other, inputs = (a.astype(np.float64) for a in (one, other, inputs))
+    largest = np.max(np.where(np.isfinite(inputs), np.abs(inputs), 0.0), axis=-1)
+    least = 2.0 ** -(dtype.fp_mantissa_width - 1)
+    scale = np.maximum(np.maximum(np.abs(one), np.abs(other)), largest)
+    near = np.abs(one - other) <= _ROUNDINGS * least * inputs.shape[-1] * scale
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    return ~(near | same)
 
 
 class StrictReduce(_Blocks, interpreter.ReduceOps):  # type: ignore[misc]  # of a library without types
@@ -74,9 +120,16 @@ class StrictReduce(_Blocks, interpreter.ReduceOps):  # type: ignore[misc]  # of 
         return self.combine_fn is getattr(tl.standard, name, None)
 
     def _tree(self, arrays: list[np.ndarray], dtypes: list[tl.dtype], axis: int) -> list[np.ndarray]:
-        arrays = [np.moveaxis(a, axis, -1) for a in arrays]
+        inputs = arrays = [np.moveaxis(a, axis, -1) for a in arrays]
+        quarters: list[np.ndarray] = []
         while arrays[0].shape[-1] > 1:
+            quarters = arrays if arrays[0].shape[-1] == _QUARTERS else quarters
             arrays = self._combine([a[..., 0::2] for a in arrays], [a[..., 1::2] for a in arrays], dtypes)
+        if quarters and self._is_own():
+            other = [a[..., :1] for a in quarters]
+            for number in range(1, _QUARTERS):  # one after the other, in place of two and two
+                other = self._combine(other, [a[..., number : number + 1] for a in quarters], dtypes)
+            self._compare(inputs, [a[..., 0] for a in arrays], [a[..., 0] for a in other], dtypes)
         return [a[..., 0] for a in arrays]
 
 
@@ -92,6 +145,18 @@ class StrictScan(_Blocks, interpreter.ScanOps):  # type: ignore[misc]
         data = [np.moveaxis(a, axis, -1) for a in arrays]
         if self.reverse:
             data = [a[..., ::-1] for a in data]
+        given, data = data, self._doubling(data, dtypes)
+        if data[0].shape[-1] > 2 and self._is_own():
+            before, last = [a[..., -2:-1] for a in data], [a[..., -1:] for a in given]
+            other = self._combine(before, last, dtypes)
+            self._compare(given, [a[..., -1] for a in data], [a[..., -1] for a in other], dtypes)
+        if self.reverse:
+            data = [a[..., ::-1] for a in data]
+        back = [np.ascontiguousarray(np.moveaxis(a, -1, axis)) for a in data]
+        return [self.to_tensor(a, t) for a, t in zip(back, dtypes, strict=True)]
+
+    def _doubling(self, data: list[np.ndarray], dtypes: list[tl.dtype]) -> list[np.ndarray]:
+        """The scan along the last axis, by strides that double."""
         size, step = data[0].shape[-1], 1
         while step < size:
             shifted = [np.roll(a, step, axis=-1) for a in data]
@@ -99,7 +164,4 @@ class StrictScan(_Blocks, interpreter.ScanOps):  # type: ignore[misc]
             whole = np.arange(size) >= step
             data = [np.where(whole, new, old).astype(old.dtype) for new, old in zip(combined, data, strict=True)]
             step *= 2
-        if self.reverse:
-            data = [a[..., ::-1] for a in data]
-        back = [np.ascontiguousarray(np.moveaxis(a, -1, axis)) for a in data]
-        return [self.to_tensor(a, t) for a, t in zip(back, dtypes, strict=True)]
+        return data

@@ -56,3 +56,81 @@ def an_offset_that_is_said_to_be_a_multiple(wrong):
     y = x.clone()
     promised_kernel[(2,)](x, y, 100, shift, BLOCK=64)
     return y[shift:], 2 * x[shift:]
+
+
+@triton.jit
+def plus(a, b):
+    return a + b
+
+
+@triton.jit
+def twice_plus(a, b):
+    return 2 * a + b
+
+
+@triton.jit
+def folded_kernel(x, y, WRONG: tl.constexpr, N: tl.constexpr):
+    values = tl.load(x + tl.program_id(0) * N + tl.arange(0, N))
+    if WRONG:
+        tl.store(y + tl.program_id(0), tl.reduce(values, 0, twice_plus))
+    else:
+        tl.store(y + tl.program_id(0), tl.reduce(values, 0, plus))
+
+
+@pair("not-associative")
+def a_reduction_by_a_function_of_our_own(wrong):
+    """Wrong: it is not associative, so that the result depends on the compiler's tree."""
+    x, y = torch.randn(3, 64, device="cuda"), torch.empty(3, device="cuda")
+    folded_kernel[(3,)](x, y, WRONG=wrong, N=64)
+    return y, x.sum(1)
+
+
+@triton.jit
+def scanned_kernel(x, y, WRONG: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    if WRONG:
+        tl.store(y + i, tl.associative_scan(tl.load(x + i), 0, twice_plus))
+    else:
+        tl.store(y + i, tl.associative_scan(tl.load(x + i), 0, plus, reverse=True))
+
+
+@pair("not-associative")
+def a_scan_by_a_function_of_our_own(wrong):
+    """Wrong: it is not associative."""
+    x, y = torch.randn(32, device="cuda"), torch.empty(32, device="cuda")
+    scanned_kernel[(1,)](x, y, WRONG=wrong, N=32)
+    return y, x.flip(0).cumsum(0).flip(0)
+
+
+@triton.jit
+def grouped_kernel(x, y, groups, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, tl.load(x + i) + i // groups + i % groups)
+
+
+@pair("division-by-zero")
+def lanes_in_groups(wrong):
+    """Wrong: there is no group."""
+    x, y, i = torch.randn(32, device="cuda"), torch.empty(32, device="cuda"), torch.arange(32)
+    grouped_kernel[(1,)](x, y, 0 if wrong else 5, N=32)
+    return y, x.cpu() + i // 5 + i % 5
+
+
+@triton.jit(do_not_specialize=["step"])
+def stepping_kernel(x, y, step, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, tl.load(x + i * step) + step.to(tl.float32))
+
+
+@triton.jit
+def specialised_kernel(x, y, step, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(y + i, tl.load(x + i * step) + step.to(tl.float32))
+
+
+@pair("kernel-error")
+def a_stride_of_one(wrong):
+    """Wrong: Triton compiles the 1 into the kernel, where it is a number of Python's and has no type."""
+    x, y = torch.randn(32, device="cuda"), torch.empty(32, device="cuda")
+    (specialised_kernel if wrong else stepping_kernel)[(1,)](x, y, 1, N=32)
+    return y, x + 1

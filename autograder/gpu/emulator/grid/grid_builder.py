@@ -69,6 +69,11 @@ class GridBuilder(StrictBuilder):
     def holds(self, data: np.ndarray) -> bool:
         return bool(self.programs.only_live(data).all())
 
+    def _divided_by_zero(self, zero: np.ndarray, operator: str) -> None:
+        live = self.programs.only_live(zero)
+        if live.reshape(len(live), -1).all(axis=1).any():
+            raise Fallback("a division by zero")
+
     def _wrapped(self, exact: np.ndarray, data: np.ndarray, what: str) -> None:
         super()._wrapped(self.programs.only_live(exact), self.programs.only_live(data), what)
 
