@@ -467,3 +467,20 @@ def test_more_shared_memory_than_the_gpu_has(stages, tuned):
     found = [event["finding"]["kind"] for event in events if "finding" in event]
     assert found == ["resources"] * (stages == 5 and not tuned)
     assert kinds == ["resources"] * (stages == 5)
+
+
+def made_by_a_call(x, y, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = 0
+    for _ in range(3):  # refused
+        total = total + tl.load(x + i)
+    tl.store(y + i, total)
+
+
+made_by_a_call = triton.jit(made_by_a_call)
+
+
+def test_a_kernel_made_by_a_call_is_put_to_the_compiler():
+    with watched(lambda event: None, shim=False, ask=lambda form: FrontEnd(compile_jobs).event(form).get("finding")):
+        with pytest.raises(EmulatorError, match="does not compile for a GPU"):
+            made_by_a_call[(1,)](torch.ones(4), torch.ones(4), BLOCK=4)

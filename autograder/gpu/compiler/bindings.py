@@ -52,7 +52,7 @@ def _collect(body: list[ast.stmt], found: BoundNames, first: bool) -> None:
     for statement in body:
         for name, value in _bound_by(statement):
             if first:
-                found[name] = [value]
+                found[name] = [value, *(found.get(name, []) if _wraps(value, name) else [])]
             else:
                 found.setdefault(name, []).append(value)
         if isinstance(statement, ast.Try):
@@ -62,6 +62,12 @@ def _collect(body: list[ast.stmt], found: BoundNames, first: bool) -> None:
         if isinstance(statement, ast.If):
             _collect(statement.body, found, first)
             _collect(statement.orelse, found, first=False)
+
+
+def _wraps(value: Bound, name: str) -> bool:
+    """Whether a value is a call with what the name stood for before, as in ``kernel = triton.jit(kernel)``."""
+    given = value.args if isinstance(value, ast.Call) else []
+    return any(isinstance(argument, ast.Name) and argument.id == name for argument in given)
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[tuple[str, Bound]]:

@@ -136,9 +136,11 @@ class _Extractor:
         return f"{name} is not a @triton.jit function at the top level of the source"
 
     def _launched(self, name: str) -> ast.FunctionDef | None:
-        """A function without a decorator that was launched: a kernel made by `triton.jit(...)` of it elsewhere."""
-        node = self.names.get(name, [None])[0]
-        return node if isinstance(node, ast.FunctionDef) and not node.decorator_list else None
+        """A function without a decorator that was launched: a kernel made by `triton.jit(...)` of it, which may have
+        its name.
+        """
+        nodes = [node for node in self.names.get(name, ()) if isinstance(node, ast.FunctionDef)]
+        return nodes[-1] if nodes and not nodes[-1].decorator_list else None
 
     def _jit_function(self, name: str) -> ast.FunctionDef | None:
         if name not in self._found:

@@ -278,7 +278,7 @@ class StrictBuilder(Atomics):
 
     def _bytes(self, block: TensorHandle) -> int:
         """Those of a program's block."""
-        return math.prod(block.data.shape[self.front :]) * int(block.data.itemsize)
+        return int(math.prod(block.data.shape[self.front :]) * block.data.itemsize)
 
     def create_dot_scaled(
         self,

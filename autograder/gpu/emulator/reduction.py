@@ -52,12 +52,12 @@ class _Blocks:
     ) -> None:
         """Reports a combining function by which two orders differ by more than rounding."""
         for values, first, second, dtype in zip(inputs, one, other, dtypes, strict=True):
-            differ = _differ(*(wide(interpreter.TensorHandle(a, dtype)) for a in (values, first, second)), dtype)
+            of_all, left, right = (wide(interpreter.TensorHandle(a, dtype)) for a in (values, first, second))
+            differ = _differ(of_all, left, right, dtype)
             if self._of_live(differ).any():
                 at = int(differ.ravel().argmax())
-                shown = tuple(str(wide(interpreter.TensorHandle(a, dtype)).ravel()[at]) for a in (first, second))
                 name = getattr(getattr(self.combine_fn, "fn", self.combine_fn), "__name__", "the function")
-                self._report(name, (shown[0], shown[1]))
+                self._report(name, (str(left.ravel()[at]), str(right.ravel()[at])))
                 return
 
     def _of_live(self, differ: np.ndarray) -> np.ndarray:
@@ -81,7 +81,8 @@ def _differ(inputs: np.ndarray, one: np.ndarray, other: np.ndarray, dtype: tl.dt
     scale = np.maximum(np.maximum(np.abs(one), np.abs(other)), largest)
     near = np.abs(one - other) <= _ROUNDINGS * least * inputs.shape[-1] * scale
     same = (one == other) | (np.isnan(one) & np.isnan(other))
-    return ~(near | same)
+    apart: np.ndarray = ~(near | same)
+    return apart
 
 
 class StrictReduce(_Blocks, interpreter.ReduceOps):  # type: ignore[misc]  # of a library without types

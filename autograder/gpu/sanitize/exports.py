@@ -90,15 +90,14 @@ def watched_exports(sanitizer: Sanitizer, emulator: Observed) -> Iterator[None]:
 
     def shown(tensor: torch.Tensor, *args: Any, **named: Any) -> str:
         told(tensor, "print")
-        text: str = show(tensor, *args, **named)
-        return text
+        return str(show(tensor, *args, **named))
 
     def told(tensor: torch.Tensor, how: str) -> None:
         if not emulator.configuration and watched_address(tensor):
             if finding := sanitizer.trial_results.read([tensor], how):
                 sanitizer.say(finding)
 
-    show = torch.Tensor.__repr__
+    show: Callable[..., str] = torch.Tensor.__repr__
 
     def _missing(tensor: torch.Tensor) -> bool:
         address = watched_address(tensor)

@@ -4,6 +4,7 @@ from typing import Any, NoReturn
 
 from ..compiler import CannotCompile, KernelLaunch, Target
 from ..compiler.ahead_of_time import RunJobs, front_end, machine_code_report
+from ..compiler.extract import ADVICE
 from ..compiler.kernel_launch import Json
 from ..devices import DEVICES, JUDGED
 from ..rules import RULES
@@ -34,7 +35,8 @@ class FrontEnd:
         launch = KernelLaunch(**form["launch"])
         for row in self._asked([launch]):
             if row["status"] == "not-run":
-                return {"skipped": {"what": "compiler", "kernel": row["kernel"], "why": row["message"]}}
+                why = row["message"].removesuffix(f": {ADVICE}")  # which is for an answer to an exercise
+                return {"skipped": {"what": "compiler", "kernel": row["kernel"], "why": why}}
             if row["status"] == "fail":
                 return {"finding": _refused(form, row, self._elsewhere(launch))}
             if self._may_be_too_large(form) and (finding := self._too_large(form, launch)):
