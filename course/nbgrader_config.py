@@ -16,7 +16,7 @@ c = get_config()  # type: ignore[name-defined]  # noqa: F821  traitlets defines 
 c.CourseDirectory.course_id = "graded-kernels"
 c.CourseDirectory.root = os.path.dirname(os.path.abspath(__file__))
 
-# Outside of the course root, which is the teacher's own. Where several accounts hand in, see GRADING.md.
+# Outside of the course root, which is the teacher's own. Where several accounts hand in, see RUNNING.md.
 c.Exchange.root = os.path.join(os.path.dirname(c.CourseDirectory.root), "exchange")
 
 # `raise`, nbgrader's own stub, does not compile inside @triton.jit; `...` does.

@@ -4,7 +4,7 @@
 
 Everybody has a system account and a server of their own. The course root belongs to the account GRADER, as which
 formgrader runs; who is in TEACHERS may open it, at /services/COURSE/formgrader, and nobody else. The course's Python
-environment has to be readable by all accounts. GRADING.md has the lines on the exchange for
+environment has to be readable by all accounts. RUNNING.md has the lines on the exchange for
 /etc/jupyter/nbgrader_config.py.
 """
 

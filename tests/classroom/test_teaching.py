@@ -131,7 +131,7 @@ def test_cases_as_they_were_written_before_are_refused_with_the_way(course, sett
 
 
 def test_the_guide_names_every_setting_with_its_default():
-    guide = (Path(__file__).parents[2] / "course" / "GRADING.md").read_text(encoding="utf-8")
+    guide = (Path(__file__).parents[2] / "course" / "RUNNING.md").read_text(encoding="utf-8")
     documented = {(owner, name): ast.literal_eval(value) for owner, name, value in SETTING.findall(guide)}
     owners = (grading.Grade, Autograde, PerDay, Hints)
     documented = {
