@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ..judge import drawn
+from ..judge import svg_of
 from .class_findings import ExerciseFindings, Findings
 
 BINS = 20
@@ -22,7 +22,7 @@ def scores(found: Findings) -> str:
         axes.set(xlabel=f"points so far, of {most:g}", ylabel="learners", xlim=(0, most))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
-    return drawn(plot, f"Distribution of {len(given)} scores", (7.2, 2.4))
+    return svg_of(plot, f"Distribution of {len(given)} scores", (7.2, 2.4))
 
 
 def outcomes(answers: tuple[ExerciseFindings, ...]) -> str:
@@ -44,4 +44,4 @@ def outcomes(answers: tuple[ExerciseFindings, ...]) -> str:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, borderaxespad=0.2)
 
-    return drawn(plot, "What came of each exercise", (7.2, 0.8 + 0.32 * len(answers)))
+    return svg_of(plot, "What came of each exercise", (7.2, 0.8 + 0.32 * len(answers)))

@@ -12,7 +12,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the imports that take sec
 from ..words import no_garbage  # noqa: E402
 
 with no_garbage():
-    from ..judge import load
+    from ..judge import preload
 
-    load(shared=True)
+    preload(shared=True)
     gc.collect()  # a worker's own collector does not touch the pages of what is left, so they are not copied

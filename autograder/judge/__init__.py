@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from .records.settings import Settings
     from .records.table import EXERCISES
     from .records.ulp import HALVES, ulp_error, ulp_size
-    from .report.plot import drawn
+    from .report.plot import svg_of
     from .report.report import Report
     from .results.scoring import Points, changed_costs
     from .side_by_side import compare
     from .verdicts.job import Job
-    from .verdicts.make import load, make, shared_worker
+    from .verdicts.make import make_verdict, preload, shared_worker
     from .verdicts.scheduler import Cluster
     from .verdicts.store import Store
     from .verdicts.verdict import Verdict

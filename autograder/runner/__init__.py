@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .call.session import Session
     from .call.tree import Args, Tree
     from .doctor.doctor import close_to_others
-    from .sandbox import Budget, Isolated, Limits, SandboxError, Worker
+    from .sandbox import Budget, Compiler, Isolated, Limits, SandboxError, Worker
     from .sandbox.line_server import LineServer
     from .sandbox.paths import Offers
     from .sandbox.proof import Proof

@@ -128,7 +128,7 @@ def test_a_verdict_gives_account_of_compiling_and_forking(monkeypatch):
 
     monkeypatch.setattr(making, "check_answer", check_answer)
     job = Job(Answer("silu_forward", (Cell("silu_forward-torch", ""),)), "torch", 7, Limits())
-    verdict = making.make(job, worker, notebook=notebook)
+    verdict = making.make_verdict(job, worker, notebook=notebook)
     assert verdict.seconds == 3.75
     assert 1000 <= verdict.grader_seconds < 1100
 

@@ -12,7 +12,7 @@ from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.verdicts.job import Job
-from graded_kernels.autograder.judge.verdicts.make import make
+from graded_kernels.autograder.judge.verdicts.make import make_verdict
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.call.tree import Tree
@@ -245,6 +245,6 @@ def test_after_a_call_that_does_not_end_no_other_is_waited_for(worker):
     text = "import torch\n\n\ndef scan_witness(block):\n    while block == 'decay_to_end':\n        pass\n"
     text += "    return (torch.zeros(17),)\n"
     job = Job(Answer("scan_witness", (Cell("scan_witness-torch", text),)), "torch", 0, Limits(seconds=1.0))
-    report = make(job, worker).report
+    report = make_verdict(job, worker).report
     assert [case["status"] for case in report["cases"]] == ["pass"] * 3 + ["error"] + ["not-run"] * 5
     assert report["score"] == pytest.approx(1 / 3, abs=1e-6)

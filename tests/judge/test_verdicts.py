@@ -355,7 +355,7 @@ def test_a_disk_that_is_full_when_the_log_is_written_costs_no_verdict(tmp_path, 
 @pytest.mark.exhaustive
 def test_what_a_check_imports_is_not_looked_through_when_the_process_ends():
     last = "import atexit, gc, sys\natexit.register(lambda: print(gc.get_freeze_count() > 100_000))\n"
-    code = f"{last}from graded_kernels.autograder.judge.verdicts import make\nmake.load()\n"
+    code = f"{last}from graded_kernels.autograder.judge.verdicts import make\nmake.preload()\n"
     code += "print(gc.isenabled(), 'matplotlib' in sys.modules)\n"  # drawing is for answers that fail
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert (ended.stdout, ended.stderr) == ("True False\nTrue\n", "")
@@ -367,5 +367,5 @@ def test_ctrl_c_in_the_imports_leaves_garbage_to_be_looked_for(monkeypatch):
 
     monkeypatch.setattr(importlib, "import_module", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        make.load.__wrapped__()
+        make.preload.__wrapped__()
     assert gc.isenabled()

@@ -17,7 +17,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from nbgrader.utils import compute_checksum, determine_grade, is_solution, is_task
 from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
-from ...judge import Job, Store, Verdict, make, shared_worker
+from ...judge import Job, Store, Verdict, make_verdict, shared_worker
 from ...runner import Answer, Budget, Cell, Limits, Worker
 from ...words import count
 from . import by_hand, hidden_cases, interrupt
@@ -151,7 +151,7 @@ class Grade(NbGraderPreprocessor):
     def _make(self, job: Job, checks: int) -> Verdict:
         """Raises _NotebookLate where the notebook's time ran out on the way."""
         known = self._exhausted()
-        verdict = make(job, shared_worker(self.isolation, job.isolated), checks, self._budget)
+        verdict = make_verdict(job, shared_worker(self.isolation, job.isolated), checks, self._budget)
         if self._exhausted() and not known:
             raise _NotebookLate(verdict)
         return verdict

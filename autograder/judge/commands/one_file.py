@@ -54,9 +54,9 @@ def settings_of(options: argparse.Namespace, backend: str) -> "Settings":
 
 def record_of(options: argparse.Namespace) -> "Exercise | Witness":
     """The record of the exercise that the command names. Raises UsageError."""
-    from ..verdicts.make import load
+    from ..verdicts.make import preload
 
-    load()
+    preload()
     from ..records import external_records
     from ..records.table import find
 

@@ -3,17 +3,14 @@
 EXERCISES, find, offered        of the `table`, imported when one is asked for, and PyTorch with it
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ...words import lazy_face
 
 if TYPE_CHECKING:
     from .table import EXERCISES, find, offered
 
 __all__ = ["EXERCISES", "find", "offered"]
 
-
-def __getattr__(name: str) -> Any:
-    """A list of a class's notebooks needs names alone, and PyTorch takes seconds."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(".table", __name__), name)
+# A list of the notebooks of a class needs names alone, and PyTorch takes seconds.
+__getattr__ = lazy_face(__name__, __file__)

@@ -32,10 +32,10 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def draw(curve: Curve) -> str:
     """The curve as an SVG element, the same bytes for the same curve."""
-    return drawn(lambda axes: plot(axes, curve), f"Error in ulp of {curve.dtype} over {curve.parameter}", (7.2, 3))
+    return svg_of(lambda axes: plot(axes, curve), f"Error in ulp of {curve.dtype} over {curve.parameter}", (7.2, 3))
 
 
-def drawn(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -> str:
+def svg_of(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -> str:
     """What ``plot`` puts on axes, as an SVG element in the colours of the page, those of the answer,
     of the wild bug and muted in this order. size: in inches.
     """

@@ -2,7 +2,7 @@
 
 - `job.Job` is everything that decides a verdict, and its digest is the verdict's key;
 - `verdict.Verdict` is what was found: the report as data, its text and HTML, the score, the cost;
-- `make.make` checks the answer in the sandbox;
+- `make.make_verdict` checks the answer in the sandbox;
 - `store.Store` keeps verdicts, one file each, and takes them from there;
 - `command` is ``graded-kernels verdicts``, which counts and removes them.
 

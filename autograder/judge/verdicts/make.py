@@ -5,7 +5,6 @@ import contextlib
 import functools
 import gc
 import html
-import importlib
 import json
 import os
 import platform
@@ -31,11 +30,11 @@ FAILED = "failed"  # the key of an answer of `check` that is no verdict, because
 _shared: Worker | None = None
 
 
-def make(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = None) -> Verdict:
+def make_verdict(job: Job, worker: Worker, checks: int = 1, notebook: Budget | None = None) -> Verdict:
     """Checks the answer. checks: how many times it will have been checked with this one. notebook: what all answers of
     a notebook may take together, of which this check takes its part.
     """
-    load()
+    preload()
     began, busy, lost = time.monotonic(), time.process_time(), worker.lost
     notebook = notebook or Budget("notebook", float("inf"))
     spent, compiling, forking = notebook.spent, worker.compiler.spent, worker.spent
@@ -77,28 +76,25 @@ def check(job: str, rung: str) -> str:
     except (OtherVersions, SandboxError) as error:
         return json.dumps({UNFIT: str(error)})
     try:
-        return make(wanted, worker).to_json()
+        return make_verdict(wanted, worker).to_json()
     except Exception as error:  # nbgrader's autograde meets it again, and leaves the answer to a person
         return json.dumps({FAILED: f"{type(error).__name__}: {error}"[:2000]})
 
 
-_NEEDED = (
-    *("judge.records.table", "judge.checking.judge", "judge.report.notebook", "judge.report.report"),
-    *("runner.call.runner", "runner.sandbox.compiler", "runner.sandbox.isolated"),
-)
-
-
 @functools.cache
-def load(shared: bool = False) -> None:
+def preload(shared: bool = False) -> None:
     """Imports what every check needs, so that no answer is charged those seconds. shared: for all processes that are
     forked from this one, and so with what draws the picture of an answer that fails and what is tried of the sandbox.
     """
     with no_garbage():
-        for module in _NEEDED:
-            importlib.import_module(f"...{module}", __package__)
+        from ...runner import Compiler, InProcess, Isolated  # noqa: F401
+        from ..checking import judge  # noqa: F401
+        from ..records import table  # noqa: F401
+        from ..report import notebook, report  # noqa: F401
+
         if shared:
-            importlib.import_module("matplotlib.backends.backend_svg")
-            importlib.import_module("...judge.report.plot", __package__)
+            from ..report import plot  # noqa: F401
+
             with contextlib.suppress(SandboxError):  # which each of them will meet
                 Worker()  # is not started: what it tries of this machine is then known to all
     atexit.register(gc.freeze)  # a process that ends looks through all that is imported for a second, and finds nothing

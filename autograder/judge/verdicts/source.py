@@ -20,6 +20,7 @@ DECIDES = (
         "gpu/cuda",
         "gpu/emulator",
         "gpu/interpret.py",
+        "gpu/rules.py",
     ),
     *("judge/checking", "judge/comparing", "judge/explaining", "judge/batches", "judge/records", "judge/results"),
     *("runner/call", "runner/sandbox", "words/quality.py", "words/text.py", "../kernels/wild"),

@@ -12,9 +12,9 @@ Not covered: vulnerabilities of the operating system's kernel and of GPU drivers
 concern, grade each class in a virtual machine or a container of its own.
 """
 
-import importlib
 from typing import TYPE_CHECKING
 
+from ...words import lazy_face
 from .answers import Worker
 from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
 from .watch import Budget, Limits
@@ -26,11 +26,5 @@ if TYPE_CHECKING:
 __all__ = ["RUNGS", "Budget", "Compiler", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe"]
 __all__ += ["require"]
 
-_HOME = {"Compiler": "compiler", "Isolated": "isolated"}
-
-
-def __getattr__(name: str) -> object:
-    """Imported on first use, and PyTorch with it: a worker can start first and do its own imports in parallel."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)
+# On first use, and PyTorch with it: a worker can start first and do its own imports in parallel.
+__getattr__ = lazy_face(__name__, __file__)
