@@ -69,7 +69,7 @@ build: .venv/.ready  ## course/source from chapters and answers, and the tests' 
 	@python -m graded_kernels.course.build
 	@python tests/material/make_submissions.py
 
-exercise: .venv/.ready  ## begin an exercise: NAME=softcap LIKE=elementwise, rowwise or loss; CHAPTER=01_silu (the last)
+exercise: .venv/.ready  ## begin an exercise: NAME=softcap LIKE=elementwise, rowwise, loss or nothing; CHAPTER=01_silu (the last)
 	@python -m graded_kernels.course.new_exercise "$(NAME)" --like "$(LIKE)" --chapter "$(CHAPTER)"
 
 chapter: .venv/.ready  ## begin a chapter: NAME=10_topic TITLE="The topic"

@@ -109,7 +109,8 @@ def relative_imports(names: set[str]) -> str:
     """
     shelf, found = f"{autograder.__name__}.exercises.", dict[str, list[str]]()
     for name in sorted(names, key=lambda name: (name.islower(), name)):
-        home = getattr(autograder, name).__module__
+        offered = getattr(autograder, name)  # `draw` is a module
+        home = getattr(offered, "__module__", getattr(offered, "__name__", ""))
         found.setdefault(f".{home.removeprefix(shelf)}" if home.startswith(shelf) else "..judge", []).append(name)
     return "".join(f"from {module} import {', '.join(found[module])}\n" for module in sorted(found))
 

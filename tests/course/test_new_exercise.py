@@ -47,7 +47,7 @@ def records(root) -> dict[str, Exercise]:
 @pytest.mark.parametrize(("family", "says"), [("losses", "there is no family 'losses'; LIKE is"), ("", "LIKE is")])
 def test_an_unknown_family_is_told_in_a_sentence(family, says, root, capsys):
     assert make(root, "swish", "--like", family) == 2
-    assert capsys.readouterr().err == f"{says} elementwise, rowwise or loss, as in LIKE=elementwise\n"
+    assert capsys.readouterr().err == f"{says} elementwise, rowwise, loss or nothing, as in LIKE=elementwise\n"
 
 
 @pytest.mark.parametrize("half", ["forward", "backward"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...words import Commands, Exit, UsageError
 
 TEMPLATES = Path(__file__).parent / "templates"
-FAMILIES = ("elementwise", "rowwise", "loss")
+FAMILIES = ("elementwise", "rowwise", "loss", "nothing")  # the last: cases of its own
 FILES = {"OP_record.py": "record", "OP.py": "stub", "test_OP.py": "test"}  # what is written, and from which template
 
 
