@@ -232,7 +232,8 @@ CASES = (
             f"NaN in {moment}",
             NAN_IN.format(moment),
             update(300),
-            **{moment: draw.same.put(torch.nan, 200)},
+            m=draw.same.put(torch.nan, 200) if moment == "m" else draw.same,
+            v=draw.same.put(torch.nan, 200) if moment == "v" else draw.same,
         )
         for moment in ("m", "v")
     ),

@@ -6,7 +6,7 @@ What makes an array of several, or reaches for NumPy's asarray and array under n
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -86,7 +86,7 @@ def watched_exports(sanitizer: Sanitizer, emulator: Observed) -> Iterator[None]:
         if _missing(tensor):
             say_unwritten(sanitizer, emulator, "reads", "tolist", tensor)
         told(tensor, "tolist")
-        return TensorBase.tolist(tensor)
+        return cast(Any, TensorBase).tolist(tensor)
 
     def shown(tensor: torch.Tensor, *args: Any, **named: Any) -> str:
         told(tensor, "print")

@@ -5,6 +5,7 @@ computed otherwise, whatever their bits.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from torch import Tensor
 
@@ -72,11 +73,11 @@ def _launches(one: FollowedCall, other: FollowedCall, rows: str, all_rows: int) 
     for (kernel, grid, constants), (name, whole, others) in zip(one.launches, other.launches, strict=False):
         if kernel != name:
             return
-        told = [(grid, whole)] if _other_grid(grid, whole) else []
-        pairs = [(f"{key}={a}", f"{key}={b}") for (key, a), (_, b) in zip(constants, others, strict=False) if a != b]
-        told += pairs
-        if told:
-            here, there = (", ".join(_in_words(pair[side]) for pair in told) for side in (0, 1))
+        pairs: list[tuple[Any, Any]] = [(grid, whole)] if _other_grid(grid, whole) else []
+        different = ((key, a, b) for (key, a), (_, b) in zip(constants, others, strict=False) if a != b)
+        pairs += [(f"{key}={a}", f"{key}={b}") for key, a, b in different]
+        if pairs:
+            here, there = (", ".join(_in_words(pair[side]) for pair in pairs) for side in (0, 1))
             yield f"`{kernel}` has {here} with {rows}, {there} with {all_rows}"
 
 

@@ -247,7 +247,8 @@ def _below(source: str, line: int) -> tuple[ast.Module | None, int]:
 
 def _begin(node: ast.stmt) -> int:
     """The first line of a statement, that of its decorators included."""
-    return min(one.lineno for one in (node, *getattr(node, "decorator_list", ())))
+    decorators: list[ast.stmt | ast.expr] = getattr(node, "decorator_list", [])
+    return min(part.lineno for part in [node, *decorators])
 
 
 def refuse(source: str, packaged: bool = False) -> None:
