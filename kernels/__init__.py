@@ -9,12 +9,14 @@ from .attention_function import attention
 from .clip_by_global_norm_function import clip_by_global_norm
 from .cross_entropy_function import cross_entropy
 from .entropy import entropy
+from .expert_weights import expert_weights
 from .gelu import gelu
 from .gumbel_argmax_function import gumbel_argmax
 from .kl import kl
 from .layer_norm import layer_norm
 from .linear_cross_entropy_function import linear_cross_entropy
 from .masked_softmax import masked_softmax
+from .moe_sum import moe_sum
 from .policy_loss import policy_loss
 from .rms_norm import rms_norm
 from .rotary import rotary
@@ -28,12 +30,14 @@ __all__ = [
     "clip_by_global_norm",
     "cross_entropy",
     "entropy",
+    "expert_weights",
     "gelu",
     "gumbel_argmax",
     "kl",
     "layer_norm",
     "linear_cross_entropy",
     "masked_softmax",
+    "moe_sum",
     "policy_loss",
     "rms_norm",
     "rotary",

@@ -129,3 +129,14 @@ def tile_witness():
 def group_witness():
     """(x, scale), finite, on which a sum of the kernel is off by more than 1."""
     return torch.ones(1, 64), torch.ones(1, 1)  # one whole tile, and half a group
+
+
+# %% expert_witness
+def expert_witness():
+    """(logits, bias, k), finite, at most 5,120 numbers: on them a weight of a router that picks the k experts of
+    largest σ(logits) + bias, and gets σ back as (σ + bias) - bias, is off by more than 5 %; none is NaN, infinite or 0.
+
+    logits: (T, E)   bias: (E,) float32   k: a Python number, 2 or more.
+    """
+    logits = torch.tensor([[-13.5, -14.0, -13.8, -40.0]])  # σ is about 1e-6, and an ulp of 11.3 is 9.5e-7
+    return logits, torch.tensor([11.3, 11.3, 11.3, 11.3]), 3

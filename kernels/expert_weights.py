@@ -1,0 +1,223 @@
+"""The weights of the experts that a router chose, in Triton: one for each place of a token.
+
+    w_i  = scale · σ(x_i) / Σ_j σ(x_j)                  i, j the experts of the token, x its logits
+    dx_i = σ(-x_i) · w_i · (dw_i - Σ_j w_j dw_j / scale)
+
+logits: (T, E)   experts: (T, k) int64, -1 for a place without an expert   weights, dweights: (T, k) float32. Float32
+inside. σ(x) is e^min(x, 0) / (1 + e^-|x|), the exponent with the largest of the token taken away: a softmax of log σ,
+in which nothing underflows that counts. One pass over the k places of a token, and of its E logits only k are read. No
+expert becomes an address that is not one of E, and none needs an atomic: those of a token are distinct.
+"""
+
+import torch
+from torch import Tensor
+
+from ..solutions import expert_weights as cpu
+from .autograd import Function, gradient
+from .language import as_matrix, check_tensors, describe, tl, triton, use_triton
+
+# %% expert_weights_forward
+TILE = 512  # places that a program does
+
+
+@triton.jit
+def places_of(T, k, TOKENS: tl.constexpr, PLACES: tl.constexpr):
+    """(the tokens of this program, (TOKENS, 1) int64; the index of each place; which of the places there are)."""
+    tokens = tl.program_id(0).to(tl.int64) * TOKENS + tl.arange(0, TOKENS)[:, None]
+    columns = tl.arange(0, PLACES)[None, :]
+    return tokens, tokens * k + columns, (tokens < T) & (columns < k)
+
+
+@triton.jit
+def expert_weights_forward_kernel(
+    logits_ptr,
+    experts_ptr,
+    weights_ptr,
+    bad_ptr,
+    T,
+    E,
+    k,
+    stride_t,
+    stride_e,
+    scale,
+    TOKENS: tl.constexpr,
+    PLACES: tl.constexpr,
+):
+    """Program i does TOKENS tokens, and says which of their places has the first bad expert; T · k where none has."""
+    tokens, at, mask = places_of(T, k, TOKENS, PLACES)
+    expert = tl.load(experts_ptr + at, mask=mask, other=-1)
+    there = (expert >= 0) & (expert < E)
+    bad = (expert != -1) & ((expert < 0) | (expert >= E))
+    tl.store(bad_ptr + tl.program_id(0), tl.min(tl.min(tl.where(bad, at, T * k), 1), 0))
+
+    x = tl.load(logits_ptr + tokens * stride_t + expert * stride_e, mask=there, other=0.0).to(tl.float32)
+    below = tl.where(x > 0.0, 0.0, x)  # not tl.minimum, which drops NaN
+    top = tl.max(tl.where(there & (x == x), below, float("-inf")), 1)[:, None]
+    sigma = tl.exp(below - tl.where(top == float("-inf"), 0.0, top)) / (1.0 + tl.exp(-tl.abs(x)))
+    sigma = tl.where(there, sigma, 0.0)
+    total = tl.sum(sigma, 1)[:, None]
+    weights = scale * (sigma / tl.where(total == 0.0, 1.0, total))
+    tl.store(weights_ptr + at, tl.where(there, weights, 0.0), mask=mask)
+
+
+@triton.jit
+def first_kernel(bad_ptr, N, BLOCK: tl.constexpr):
+    """One program: the smallest of N numbers, into the first of them."""
+    first = tl.load(bad_ptr)
+    for start in range(0, N, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        first = tl.minimum(first, tl.min(tl.load(bad_ptr + at, mask=at < N, other=first)))
+    tl.store(bad_ptr, first)
+
+
+def tiles(T, k):
+    """(programs, TOKENS, PLACES, warps): a tile of about TILE places, at least one token each."""
+    places = triton.next_power_of_2(k)
+    tokens = max(TILE // places, 1)
+    return triton.cdiv(T, tokens), tokens, places, min(max(tokens * places // 128, 1), 16)
+
+
+def expert_weights_forward(logits, experts, scale=1.0):
+    """(T, k) float32: scale · σ(x_i) / Σ_j σ(x_j) over the experts of a token, x their logits; σ may underflow.
+
+    -1 is a place without an expert: weight 0, whatever else the token has, and not in the sum. Raises IndexError for
+    an expert that is not one of E, with the first such token, row by row, and its value. logits: any strides; experts
+    is contiguous, and but for -1 those of a token are distinct. scale is above 0.
+    """
+    (T, E), k = logits.shape, experts.shape[1]
+    weights = torch.empty(T, k, dtype=torch.float32, device=logits.device)
+    if not weights.numel():
+        return weights
+    programs, tokens, places, warps = tiles(T, k)
+    bad = torch.empty(programs, dtype=torch.int64, device=logits.device)
+    expert_weights_forward_kernel[(programs,)](
+        logits, experts, weights, bad, T, E, k, *logits.stride(), scale, TOKENS=tokens, PLACES=places, num_warps=warps
+    )
+    first_kernel[(1,)](bad, programs, BLOCK=1024)
+    first = bad[0].item()
+    if first < T * k:
+        token, place = divmod(first, k)
+        value = experts[token, place].item()
+        raise IndexError(f"experts[{token}, {place}] is {value}: no expert, 0 to {E - 1}, and not -1")
+    return weights
+
+
+# %% expert_weights_backward
+@triton.jit
+def expert_weights_backward_kernel(
+    dweights_ptr,
+    logits_ptr,
+    experts_ptr,
+    weights_ptr,
+    dlogits_ptr,
+    T,
+    E,
+    k,
+    dweights_stride_t,
+    dweights_stride_k,
+    stride_t,
+    stride_e,
+    scale,
+    TOKENS: tl.constexpr,
+    PLACES: tl.constexpr,
+):
+    """Program i does TOKENS tokens; it stores k numbers of each row of dlogits, which is 0 before."""
+    tokens, at, mask = places_of(T, k, TOKENS, PLACES)
+    expert = tl.load(experts_ptr + at, mask=mask, other=-1)
+    there = (expert >= 0) & (expert < E)
+    x = tl.load(logits_ptr + tokens * stride_t + expert * stride_e, mask=there, other=0.0).to(tl.float32)
+    w = tl.load(weights_ptr + at, mask=there, other=0.0)
+    columns = tl.arange(0, PLACES)[None, :]
+    dw_ptr = dweights_ptr + tokens * dweights_stride_t + columns * dweights_stride_k
+    dw = tl.load(dw_ptr, mask=there, other=0.0).to(tl.float32)
+
+    slope = w * (dw - tl.sum(w * dw, 1)[:, None] / scale)
+    e = tl.exp(-tl.abs(x))
+    dx = slope * (tl.where(x > 0.0, e, 1.0) / (1.0 + e))  # σ(-x): 1 - σ(x) would cancel
+    tl.store(dlogits_ptr + tokens * E + expert, dx.to(dlogits_ptr.dtype.element_ty), mask=there)
+
+
+def expert_weights_backward(dweights, logits, experts, weights, scale=1.0):
+    """dlogits, like logits, from what expert_weights_forward returned; exactly 0 where no expert was chosen.
+
+    What dweights and weights hold at a place of -1 does not matter, NaN included. dweights and logits: any strides;
+    experts and weights are contiguous, and every expert is valid.
+    """
+    (T, E), k = logits.shape, experts.shape[1]
+    dlogits = torch.zeros(T, E, dtype=logits.dtype, device=logits.device)
+    if experts.numel():
+        programs, tokens, places, warps = tiles(T, k)
+        expert_weights_backward_kernel[(programs,)](
+            dweights,
+            logits,
+            experts,
+            weights,
+            dlogits,
+            T,
+            E,
+            k,
+            *dweights.stride(),
+            *logits.stride(),
+            scale,
+            TOKENS=tokens,
+            PLACES=places,
+            num_warps=warps,
+        )
+    return dlogits
+
+
+# %% expert_weights
+@torch.library.custom_op("graded_kernels::expert_weights", mutates_args=())
+def weights_of(logits: Tensor, experts: Tensor, scale: float) -> Tensor:
+    return (expert_weights_forward if use_triton(logits) else cpu.expert_weights_forward)(logits, experts, scale)
+
+
+@torch.library.custom_op("graded_kernels::expert_weights_backward", mutates_args=())
+def logit_gradients(dweights: Tensor, logits: Tensor, experts: Tensor, weights: Tensor, scale: float) -> Tensor:
+    backward = expert_weights_backward if use_triton(logits) else cpu.expert_weights_backward
+    return backward(dweights, logits, experts, weights, scale)
+
+
+weights_of.register_fake(
+    lambda logits, experts, scale: logits.new_empty(
+        experts.shape, dtype=torch.promote_types(logits.dtype, torch.float32)
+    )
+)
+logit_gradients.register_fake(lambda dweights, logits, *_: torch.empty_like(logits))
+
+
+class ExpertWeightsFunction(Function):
+    """Over a matrix of tokens. Saves logits, experts and weights."""
+
+    @staticmethod
+    def forward(logits, experts, scale):
+        return weights_of(logits, experts, scale)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        logits, experts, ctx.scale = inputs
+        ctx.save_for_backward(logits, experts, output)
+
+    @staticmethod
+    def backward(ctx, dweights):
+        return gradient("expert_weights", logit_gradients, dweights, *ctx.saved_tensors, ctx.scale), None, None
+
+
+def expert_weights(logits, experts, scale=1.0):
+    """scale · σ(x_i) / Σ_j σ(x_j) over the experts chosen for each token, float32, differentiable once in logits.
+
+    logits: (..., E)   experts: (..., k) int64, -1 for a place without an expert; float64 for float64 logits. Sigmoids
+    may underflow. CUDA: Triton, for which the host waits once; elsewhere PyTorch. The op is opaque to torch.compile.
+    Raises IndexError for an expert that is neither -1 nor one of E, ValueError for shapes, dtypes and devices that do
+    not fit, and for a scale that is not above 0. DeepSeek-AI 2024, arXiv:2412.19437, section 2.1.2.
+    """
+    check_tensors("expert_weights", 1, logits=logits, experts=experts)
+    if experts.dtype != torch.int64 or experts.dim() != logits.dim() or experts.shape[:-1] != logits.shape[:-1]:
+        wanted = f"expert_weights: logits are {describe(logits)}, so experts must be {(*logits.shape[:-1], 'k')} int64"
+        raise ValueError(f"{wanted}; they are {describe(experts)}")
+    if not logits.shape[-1]:
+        raise ValueError(f"expert_weights: logits are (..., E) with an expert at least; they are {describe(logits)}")
+    if not 0 < scale < float("inf"):
+        raise ValueError(f"expert_weights: scale must be finite and above 0; it is {scale}")
+    weights = ExpertWeightsFunction.apply(as_matrix(logits), as_matrix(experts).contiguous(), float(scale))
+    return weights.reshape(experts.shape)
