@@ -30,19 +30,9 @@ def places_of(T, k, TOKENS: tl.constexpr, PLACES: tl.constexpr):
 
 @triton.jit
 def expert_weights_forward_kernel(
-    logits_ptr,
-    experts_ptr,
-    weights_ptr,
-    bad_ptr,
-    T,
-    E,
-    k,
-    stride_t,
-    stride_e,
-    scale,
-    TOKENS: tl.constexpr,
-    PLACES: tl.constexpr,
-):
+    logits_ptr, experts_ptr, weights_ptr, bad_ptr, T, E, k, stride_t, stride_e, scale,
+    TOKENS: tl.constexpr, PLACES: tl.constexpr
+):  # fmt: skip
     """Program i does TOKENS tokens, and says which of their places has the first bad expert; T · k where none has."""
     tokens, at, mask = places_of(T, k, TOKENS, PLACES)
     expert = tl.load(experts_ptr + at, mask=mask, other=-1)
@@ -51,12 +41,9 @@ def expert_weights_forward_kernel(
     tl.store(bad_ptr + tl.program_id(0), tl.min(tl.min(tl.where(bad, at, T * k), 1), 0))
 
     x = tl.load(logits_ptr + tokens * stride_t + expert * stride_e, mask=there, other=0.0).to(tl.float32)
-    below = tl.where(x > 0.0, 0.0, x)  # not tl.minimum, which drops NaN
-    top = tl.max(tl.where(there & (x == x), below, float("-inf")), 1)[:, None]
-    sigma = tl.exp(below - tl.where(top == float("-inf"), 0.0, top)) / (1.0 + tl.exp(-tl.abs(x)))
-    sigma = tl.where(there, sigma, 0.0)
-    total = tl.sum(sigma, 1)[:, None]
-    weights = scale * (sigma / tl.where(total == 0.0, 1.0, total))
+    below = tl.where(there, tl.minimum(x, 0.0), -3.4028234663852886e38)  # finite: -inf - -inf is NaN
+    sigma = tl.exp(below - tl.max(below, 1)[:, None]) / (1.0 + tl.exp(-tl.abs(x)))  # the second one keeps NaN
+    weights = scale * (sigma / tl.sum(sigma, 1)[:, None])
     tl.store(weights_ptr + at, tl.where(there, weights, 0.0), mask=mask)
 
 
@@ -105,22 +92,9 @@ def expert_weights_forward(logits, experts, scale=1.0):
 # %% expert_weights_backward
 @triton.jit
 def expert_weights_backward_kernel(
-    dweights_ptr,
-    logits_ptr,
-    experts_ptr,
-    weights_ptr,
-    dlogits_ptr,
-    T,
-    E,
-    k,
-    dweights_stride_t,
-    dweights_stride_k,
-    stride_t,
-    stride_e,
-    scale,
-    TOKENS: tl.constexpr,
-    PLACES: tl.constexpr,
-):
+    dweights_ptr, logits_ptr, experts_ptr, weights_ptr, dlogits_ptr, T, E, k, dweights_stride_t, dweights_stride_k,
+    stride_t, stride_e, scale, TOKENS: tl.constexpr, PLACES: tl.constexpr
+):  # fmt: skip
     """Program i does TOKENS tokens; it stores k numbers of each row of dlogits, which is 0 before."""
     tokens, at, mask = places_of(T, k, TOKENS, PLACES)
     expert = tl.load(experts_ptr + at, mask=mask, other=-1)
@@ -147,22 +121,11 @@ def expert_weights_backward(dweights, logits, experts, weights, scale=1.0):
     dlogits = torch.zeros(T, E, dtype=logits.dtype, device=logits.device)
     if experts.numel():
         programs, tokens, places, warps = tiles(T, k)
+        strides = *dweights.stride(), *logits.stride()
         expert_weights_backward_kernel[(programs,)](
-            dweights,
-            logits,
-            experts,
-            weights,
-            dlogits,
-            T,
-            E,
-            k,
-            *dweights.stride(),
-            *logits.stride(),
-            scale,
-            TOKENS=tokens,
-            PLACES=places,
-            num_warps=warps,
-        )
+            dweights, logits, experts, weights, dlogits, T, E, k, *strides, scale,
+            TOKENS=tokens, PLACES=places, num_warps=warps
+        )  # fmt: skip
     return dlogits
 
 

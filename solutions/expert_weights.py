@@ -39,12 +39,10 @@ def expert_weights_forward(logits, experts, scale=1.0):
     if not x.numel():
         return x
     below = x.clamp(max=0).masked_fill(~there, -torch.inf)  # log σ, but for log(1 + e^-|x|)
-    top = below.amax(1, keepdim=True)
-    sigma = (below - top.masked_fill(top == -torch.inf, 0)).exp() / (1 + (-x.abs()).exp())
+    sigma = (below - below.amax(1, keepdim=True)).exp() / (1 + (-x.abs()).exp())
     sigma = sigma.masked_fill(~there, 0)
-    total = sigma.sum(1, keepdim=True)
-    weights = scale * (sigma / total.masked_fill(total == 0, 1))
-    return weights.masked_fill(~there, 0)
+    weights = scale * (sigma / sigma.sum(1, keepdim=True))
+    return weights.masked_fill(~there, 0)  # of a token without an expert it is 0 / 0
 
 
 # %% expert_weights_backward

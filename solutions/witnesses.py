@@ -133,10 +133,16 @@ def group_witness():
 
 # %% expert_witness
 def expert_witness():
-    """(logits, bias, k), finite, at most 5,120 numbers: on them a weight of a router that picks the k experts of
+    """(logits, bias, k), finite, at most 65,536 numbers: on them a weight of a router that picks the k experts of
     largest σ(logits) + bias, and gets σ back as (σ + bias) - bias, is off by more than 5 %; none is NaN, infinite or 0.
 
     logits: (T, E)   bias: (E,) float32   k: a Python number, 2 or more.
     """
     logits = torch.tensor([[-13.5, -14.0, -13.8, -40.0]])  # σ is about 1e-6, and an ulp of 11.3 is 9.5e-7
     return logits, torch.tensor([11.3, 11.3, 11.3, 11.3]), 3
+
+
+# %% bias_witness
+def bias_witness():
+    """(logits, bias), finite, float32, on which the kernel's expert is off by more than 0: a wrong expert."""
+    return torch.zeros(1, 2), torch.tensor([11.30, 11.31])  # both are 11.3125 in bfloat16, and the first is taken

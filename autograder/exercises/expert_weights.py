@@ -1,5 +1,7 @@
 """The weights of the experts that a router chose. Cases: sglang#30989, flashinfer#3803, #3875 and #3946."""
 
+from dataclasses import replace
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -22,7 +24,7 @@ from ..judge import (
 from .cases.halves import in_halves
 from .cases.places import NONE, bad_places, checked, distinct, some_absent
 from .cases.rounding import EPS, floors, walk
-from .cases.suspect import first
+from .cases.suspect import first, suspect
 from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
 
 NAN = float("nan")
@@ -450,4 +452,42 @@ expert_witness = Witness(
     "and each is off by much?",
     asked="5 % of the right weight",
     complaint=_no_router,
+    most=65_536,
+)
+
+
+def best_expert(logits: Tensor, bias: Tensor) -> Tensor:
+    """(T,) int64: the expert of largest σ(x) + bias for each token, no tie. logits: (T, E), bias: (E,) float32."""
+    return (logits.sigmoid() + bias).argmax(1)
+
+
+def _no_best(logits: Tensor, bias: Tensor) -> str:
+    shaped = logits.dim() == 2 and len(logits) > 0 and logits.shape[1] > 1 and bias.shape == logits.shape[1:]
+    if message := first(
+        (shaped, "logits are a matrix (T, E) of at least two experts, and bias is (E,)."),
+        (logits.dtype == bias.dtype == torch.float32, "logits and bias are float32."),
+        (all(bool((t.double().abs() <= 1e4).all()) for t in (logits, bias)), "Numbers lie between -10,000 and 10,000."),
+    ):
+        return message
+    keys = (logits.double().sigmoid() + bias.double()).sort(1, descending=True).values
+    apart = (keys[:, 0] - keys[:, 1]) > 4 * EPS * keys.abs().amax(1)
+    return "" if bool(apart.all()) else "Two experts tie in float32: then either choice is right."
+
+
+bias_witness = replace(
+    suspect(
+        best_expert,
+        torch.int64,
+        wild.best_expert_of_rounded_bias,
+        thread="sgl-project/sglang#37133",
+        story="SGLang rounded the biases to bfloat16 on AMD's GPUs. Of GLM-5.2's 238 biases 8 were left, and most "
+        "tokens got other experts.",
+        apart=lambda logits, bias: 0.0,
+        asked="0: a wrong expert",
+        complaint=_no_best,
+        hint="How far apart are two neighbours of bfloat16 near your biases?",
+        who="the kernel",
+    ),
+    name="bias_witness",
+    summary="(logits, bias) on which the kernel picks a wrong expert",
 )

@@ -80,7 +80,7 @@ def opposite(weights: Tensor) -> None:
 ABSENT = draw.same.change(some_absent)
 OLD = (
     "-1 is a place whose expert is somewhere else: nobody wrote a row for it, and what its memory holds is old. "
-    " Is any row read that no slot names? 0 · NaN is NaN."
+    "Is any row read that no slot names? 0 · NaN is NaN."
 )
 LARGE = gathered(60, 8, 1024)
 CASES = (

@@ -111,18 +111,22 @@ class Block(nn.Module):
         positions = torch.arange(x.shape[1], device=x.device)
         q, k = (ops.rotary(part, positions, self.inv_freq) for part in (q, k))
         x = x + self.out(ops.attention(q, k, v).transpose(1, 2).flatten(-2))
-        gate, up = self.gate_up(self.norm_2(x, ops)).chunk(2, dim=-1)
-        y: Tensor = x + self.down(ops.swiglu(gate, up))
+        return x + self.mlp(self.norm_2(x, ops), ops)
+
+    def mlp(self, x: Tensor, ops: Ops) -> Tensor:
+        """Returns (B, T, width) for x of that shape."""
+        gate, up = self.gate_up(x).chunk(2, dim=-1)
+        y: Tensor = self.down(ops.swiglu(gate, up))
         return y
 
 
 class SmallModel(nn.Module):
-    """The model. vocab: how many tokens there are; width, layers, heads: its size."""
+    """The model. vocab: how many tokens there are; width, layers, heads: its size; block: what a layer is made by."""
 
-    def __init__(self, vocab: int, width: int, layers: int, heads: int):
+    def __init__(self, vocab: int, width: int, layers: int, heads: int, block: Callable[[int, int], Block] = Block):
         super().__init__()
         self.embedding = nn.Embedding(vocab, width)
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.blocks = nn.ModuleList(block(width, heads) for _ in range(layers))
         self.norm = Norm(width)
         for name, weight in self.named_parameters():
             if "norm" not in name:

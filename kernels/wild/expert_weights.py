@@ -127,3 +127,11 @@ def backward_without_the_sum(dweights, logits, experts, weights, scale=1.0):
     x, there = gathered(logits, experts)
     slope = weights.masked_fill(~there, 0) * dweights.float().masked_fill(~there, 0) * (-x).sigmoid()
     return scattered(slope, logits, experts)
+
+
+def best_expert_of_rounded_bias(logits, bias):
+    """The expert of largest σ + bias, the bias rounded to bfloat16 before: of those that tie the first.
+
+    SGLang on AMD's GPUs until github.com/sgl-project/sglang/pull/37133 (2026-08-30).
+    """
+    return (logits.float().sigmoid() + bias.bfloat16().float()).argmax(1)

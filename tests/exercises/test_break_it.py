@@ -26,6 +26,7 @@ CHAPTERS = {
     "limit_witness": "09b_train_and_convict",
     "tile_witness": "09c_how_fast",
     "group_witness": "10_neighbours",
+    "bias_witness": "11_router",
 }
 DEVICE = """
 import torch.nn.functional as F
@@ -48,6 +49,7 @@ ORDINARY = {
     "limit_witness": lambda seed: tuple(drawn(seed, 2, 50)),
     "tile_witness": lambda seed: (drawn(seed, 4, 300), drawn(seed + 1, 4, 3)),
     "group_witness": lambda seed: (drawn(seed, 4, 300), drawn(seed + 1, 4, 3)),
+    "bias_witness": lambda seed: (drawn(seed, 4, 50), torch.zeros(50)),
 }
 OTHERS = {
     "window_witness": (torch.eye(8) * 3, 8),
@@ -58,6 +60,7 @@ OTHERS = {
     "limit_witness": (torch.tensor([1.0, -3.0]), torch.tensor([2.0, 50.0]), 7.0),
     "tile_witness": (torch.arange(100.0)[None], torch.arange(5.0)[None], 20),
     "group_witness": (torch.arange(2 * 96.0).view(1, 192) / 2, torch.tensor([[3.0, -1.0]])),
+    "bias_witness": (torch.tensor([[-3.0, 2.0, -3.0]]), torch.tensor([101.0, -7.0, 101.2])),
 }
 BAD = {
     "window_witness": [((torch.ones(2, 3), 0), "window is 1"), ((torch.ones(3),), "matrix")],
@@ -81,6 +84,11 @@ BAD = {
     "limit_witness": [((ONE, ONE[:2]), "one shape"), ((ONE, ONE, 0.0), "limit is above 0")],
     "tile_witness": [((torch.ones(1, 64), torch.ones(1, 1), 32), "a scale for each group"), ((ONE, ONE), "matrix")],
     "group_witness": [((torch.ones(1, 64), torch.ones(1, 2)), "a scale for each group")],
+    "bias_witness": [
+        ((torch.ones(1, 2), torch.ones(2)), "tie"),
+        ((torch.ones(1, 2).half(), torch.ones(2)), "float32"),
+        ((torch.ones(2), torch.ones(2)), "matrix"),
+    ],
 }
 
 
@@ -181,4 +189,5 @@ RIGHT = {
     "limit_witness": right_limit,
     "tile_witness": right_sum,
     "group_witness": right_sum,
+    "bias_witness": lambda logits, bias: (logits.sigmoid() + bias).argmax(1),
 }

@@ -536,6 +536,123 @@ def of_what_is_expected(a, dentropy, logits, entropy, lse):
     return (dentropy.unsqueeze(1) * p * (saved - entropy.unsqueeze(1) - z)).to(logits.dtype)
 
 
+# The weights of experts, and the sum of their rows.
+
+
+def chosen(logits: Tensor, experts: Tensor) -> tuple[Tensor, Tensor]:
+    """(the logits of the experts in float32, which places have one). Raises IndexError."""
+    bad = (experts < -1) | (experts >= logits.shape[1])
+    if bad.any():
+        token = int(bad.any(1).nonzero()[0])
+        raise IndexError(f"token {token} has expert {experts[token][bad[token]][0]}")
+    return logits.gather(1, experts.clamp(min=0)).float(), experts >= 0
+
+
+def of_shares(a: Float32, log_sigma: Tensor, there: Tensor, scale: float) -> Tensor:
+    if not log_sigma.numel():
+        return log_sigma
+    s = log_sigma.masked_fill(~there, -torch.inf)
+    e = a.exp(s - s.amax(1, keepdim=True).nan_to_num(neginf=0.0, nan=torch.nan)).masked_fill(~there, 0.0)
+    total = a.sum(e)
+    return (scale * e / total.masked_fill(total == 0, 1.0)).masked_fill(~there, 0.0)
+
+
+@answers("expert_weights_forward")
+def softmax_of_logsigmoid(a, logits, experts, scale=1.0):
+    x, there = chosen(logits, experts)
+    return of_shares(a, F.logsigmoid(x), there, scale)
+
+
+@answers("expert_weights_forward")
+def softmax_of_minus_softplus(a, logits, experts, scale=1.0):
+    x, there = chosen(logits, experts)
+    return of_shares(a, -F.softplus(-x), there, scale)
+
+
+@answers("expert_weights_forward")
+def logarithm_by_hand(a, logits, experts, scale=1.0):
+    x, there = chosen(logits, experts)
+    return of_shares(a, torch.where(x > 0, 0, x) - a.log(1 + a.exp(-x.abs())), there, scale)
+
+
+@alone("expert_weights_forward")
+def sigma_over_the_largest(logits, experts, scale=1.0):
+    """Each σ over the largest of its token: e^(min(x, 0) - m) / (1 + e^-|x|), m the largest min(x, 0)."""
+    x, there = chosen(logits, experts)
+    if not x.numel():
+        return x
+    below = torch.where(x > 0, 0, x).masked_fill(~there, -torch.inf)
+    top = below.amax(1, keepdim=True)
+    e = ((below - top.where(top > -torch.inf, 0 * top.nan_to_num(neginf=0.0, nan=torch.nan))).exp()).masked_fill(
+        ~there, 0.0
+    ) / (1 + (-x.abs()).exp())
+    e = e.masked_fill(~there, 0.0)
+    return (scale / e.sum(1, keepdim=True).clamp(min=1e-9) * e).masked_fill(~there, 0.0)
+
+
+def slopes_of(a: Float32, dweights: Tensor, there: Tensor, w: Tensor, scale: float) -> Tensor:
+    w, dw = w.masked_fill(~there, 0.0), dweights.float().masked_fill(~there, 0.0)
+    return w * (dw - a.sum(w * dw) / scale)
+
+
+def scattered(slope: Tensor, logits: Tensor, experts: Tensor, there: Tensor) -> Tensor:
+    dx = slope.masked_fill(~there, 0.0).to(logits.dtype)
+    return torch.zeros_like(logits).scatter_add(1, experts.clamp(min=0), dx)
+
+
+@answers("expert_weights_backward")
+def of_the_weights_given(a, dweights, logits, experts, weights, scale=1.0):
+    x, there = chosen(logits, experts)
+    slope = slopes_of(a, dweights, there, weights, scale) / (1 + a.exp(x.clamp(max=88.0)))
+    return scattered(torch.where(x > 88, 0 * slope, slope), logits, experts, there)
+
+
+@answers("expert_weights_backward")
+def of_weights_taken_anew(a, dweights, logits, experts, weights, scale=1.0):
+    x, there = chosen(logits, experts)
+    w = of_shares(a, F.logsigmoid(x), there, scale)
+    return scattered(slopes_of(a, dweights, there, w, scale) * torch.sigmoid(-x), logits, experts, there)
+
+
+@alone("moe_sum_forward")
+def by_index_add(rows, weights, slots):
+    """Over the rows that have a token."""
+    token_of_places(slots, len(rows))
+    token, place = (slots >= 0).nonzero().unbind(1)
+    y = torch.zeros(len(slots), rows.shape[1])
+    return y.index_add_(0, token, weights[token, place, None] * rows[slots[token, place]].float()).to(rows.dtype)
+
+
+@alone("moe_sum_forward")
+def from_the_last_place(rows, weights, slots):
+    token_of_places(slots, len(rows))
+    padded = torch.cat([rows.float(), torch.zeros(1, rows.shape[1])])
+    y = torch.zeros(len(slots), rows.shape[1])
+    for j in reversed(range(slots.shape[1])):
+        y = torch.addcmul(y, weights[:, j : j + 1].where(slots[:, j : j + 1] >= 0, 0.0), padded[slots[:, j]])
+    return y.to(rows.dtype)
+
+
+def token_of_places(slots: Tensor, count: int) -> None:
+    """Raises IndexError for the first slot that is no row."""
+    for token, places in enumerate(slots.tolist()):
+        for slot in places:
+            if not -1 <= slot < count:
+                raise IndexError(f"token {token}, slot {slot}")
+
+
+@answers("moe_sum_backward")
+def of_the_token_of_each_row(a, dy, rows, weights, slots):
+    """Each row looks for its token."""
+    drows, dweights = torch.zeros_like(rows), torch.zeros_like(weights)
+    token, place = (slots >= 0).nonzero().unbind(1)
+    at = slots[token, place]
+    drows[at] = (dy[token].float() * weights[token, place, None]).to(rows.dtype)
+    if len(at):
+        dweights[token, place] = a.sum(dy[token].float() * rows[at].float()).squeeze(1)
+    return drows, dweights
+
+
 # Softmax and attention.
 
 

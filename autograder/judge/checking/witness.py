@@ -18,9 +18,7 @@ from ..results.case_result import CaseResult, CaseStatus
 from .case_verdict import UNJUDGED, Judged
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-# Of a tensor, and of all of them together: an input that shows a bug is small, and what is right is computed in the
-# process that judges, with scores that grow as the square of it. The course's own witnesses take 1,536 at most.
-DIMENSIONS, ELEMENTS = 8, 5120
+DIMENSIONS = 8  # of a tensor
 WitnessNames = tuple[str, str, str]  # of the cases of an input
 
 
@@ -164,8 +162,8 @@ def complaint_about(record: Witness, args: Args) -> str:
         return f"{record.exercise.name} takes ({', '.join(record.parameters)}), and {count} returned."
     given = [value for value in args if isinstance(value, torch.Tensor)]
     sizes = [max(value.numel(), *value.shape, 0) for value in given]
-    if sum(sizes) > ELEMENTS:
-        return f"The tensors have {sum(sizes):,} elements together, of at most {ELEMENTS:,}: a small input shows it."
+    if sum(sizes) > record.most:
+        return f"The tensors have {sum(sizes):,} elements together, of at most {record.most:,}: a small input shows it."
     parameters = record.exercise.oracle_signature.parameters.values()
     for parameter, value in zip(parameters, args, strict=False):
         if parameter.default is None:  # what may be left out: the exercise's own complaint knows

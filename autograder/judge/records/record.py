@@ -418,6 +418,8 @@ class Witness:
     complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
         It gets tensors, also without elements, of floating-point numbers or, for the names in ``integers``, of int64;
         and for parameters with a default what has the default's type.
+    most: elements of all tensors together: what is right is computed in the process that judges, for some functions in
+        time that grows as the square of them.
     others: further witnesses that the same function is to give: it is called with the name of an exercise of theirs, or
         of this one, as ``function("rotary")``. A check asks for each, and each is worth as many of the points.
     """
@@ -432,6 +434,7 @@ class Witness:
     integers: frozenset[str] = frozenset()
     points: int = 2
     backends: tuple[str, ...] = ("torch",)
+    most: int = 5120
     others: tuple["Witness", ...] = ()
 
     @property
