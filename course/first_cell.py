@@ -20,7 +20,7 @@ c.InteractiveShellApp.extensions.append("graded_kernels.course.first_cell")
 # What the first cells import or define, beside the modules of shipped bugs; a test reads it from the chapters.
 NAMES = frozenset(
     "check torch F triton tl math plt DEVICE figures programs measure gpt Emulator ulp_error ulp_size".split()
-    + "replace ProgressBar suspects block own step ALPHABET TorchDispatchMode".split()
+    + "replace ProgressBar suspects block own step mixture partial ALPHABET TorchDispatchMode".split()
     + "kernel_costs libdevice neighbours progress recorded_run recorded_times".split()
 )
 SHIPPED = re.compile(r"wild(_\w+)?")  # a chapter names what it needs of them

@@ -88,7 +88,7 @@ def moe_sum_forward(rows, weights, slots):
 @triton.jit
 def moe_sum_backward_kernel(
     dy_ptr, rows_ptr, weights_ptr, slots_ptr, drows_ptr, dweights_ptr,
-    S, D, k, PLACES: tl.constexpr, BLOCK: tl.constexpr
+    S, D, k, BLOCK: tl.constexpr, PLACES: tl.constexpr
 ):  # fmt: skip
     """Program (t, i) does PLACES rows of token t, block by block; of a row without a token nothing is written."""
     token = tl.program_id(0).to(tl.int64)
