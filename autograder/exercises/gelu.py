@@ -8,11 +8,12 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import gelu as wild
-from ..judge import Exercise, Floors, Output, Tolerance, WildBug, Witness
+from ..judge import Aim, Exercise, Floors, Output, Tolerance, WildBug, Witness, case, draw
 from .cases.gelu import in_both_forms
 from .cases.rounding import EPS
 
 FLUSHED = 2.0**-125  # twice what oneDNN and a GPU's fast instructions return 0 for
+BEYOND_148 = "tanh: beyond 148 in float16"
 A, B = 2 * math.sqrt(2 / math.pi), 0.044715 * 2 * math.sqrt(2 / math.pi)  # 2u = A x + B x³
 
 
@@ -188,7 +189,17 @@ gelu_backward = Exercise(
     summary="dx = dy · (F(x) + x · F'(x))",
     oracle=lambda dy, x, approximate="none": dy * gelu_slope(x, approximate),
     outputs=(Output("dx"),),
-    cases=in_both_forms(("dy", "x"), gelu_tail),
+    cases=(
+        *in_both_forms(("dy", "x"), gelu_tail),
+        case(
+            BEYOND_148,
+            "The slope is 0 or 1 here, and 3 x² is infinite in float16: convert to float32 before you multiply.",
+            dy=draw.tensor([0.75, -1.25, 3.0, -0.5, 1.75, 2.5]).to(torch.float16),
+            x=draw.tensor([150.0, -160.0, 200.0, -250.0, 300.0, 4000.0]).to(torch.float16),
+            approximate="tanh",
+            aim=Aim.POINT,
+        ),
+    ),
     tolerance=Tolerance(1, 8, REASON, slope_floor, slope_tail_floor),
     hint="Differentiate x · F(x) by the product rule; F' is a density, or s(z) · s(-z) · z'.",
     refused=frozenset({"gelu", "gelu_backward", "autograd"}),
@@ -198,7 +209,7 @@ gelu_backward = Exercise(
             "fairseq's gelu_accurate in float16",
             "facebookresearch/fairseq#2235",
             wild.gelu_backward_in_half,
-            "tanh: every float16 value",
+            BEYOND_148,
             "3 x² overflows float16 from 148 on, where 1 - tanh² is 0. The output is right, the gradient 0 · inf.",
         ),
     ),

@@ -248,7 +248,8 @@ masked_softmax_forward = Exercise(
     least_bytes=lambda x, mask: x.numel() + 2 * x.numel() * x.element_size(),
     traffic=1.6,
     spills=SPILLED,
-    about=("a row of nothing", "nothing at all", "1 column", "many rows"),  # rows without a True among the last
+    # 1 column, many rows: among them are rows without a True.
+    about=("a row of nothing", "nothing at all", "1 column", "many rows", "values near -60000"),
 )
 
 masked_softmax_backward = Exercise(

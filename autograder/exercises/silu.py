@@ -103,7 +103,7 @@ CANDLE_NOW = WildBug(
     who="candle since 0.7.0",
     thread="huggingface/candle#2393",
     function=wild.silu_backward_candle_now,
-    seen_by="every bfloat16 value",
+    seen_by="from 2^24 on",
     story="s · (1 - y) + y: for large x the 1 is lost in 1 - y, and adding y back gives 0 or 2 instead of 1.",
 )
 
@@ -137,7 +137,7 @@ silu_backward = Exercise(
     least_bytes=lambda dy, x: 3 * x.numel() * x.element_size(),
     traffic=1.05,
     forward=silu_forward,
-    about=("exact zeros", "tiny values"),
+    about=("exact zeros", "tiny values", "from 2^24 on"),
 )
 
 swiglu_forward = Exercise(
