@@ -384,3 +384,23 @@ def test_special_registers(warps, kernel):
         assert program().tolist() == [[32 * warps, warps, 1, 16]] * 3
     assert emulator.findings == ()
     assert assert_same(program) == []
+
+
+@triton.jit
+def flushing_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(y_ptr + i, tl.sqrt(x))
+    tl.store(y_ptr + N + i, tl.rsqrt(x))
+    tl.store(y_ptr + 2 * N + i, tl.exp2(-130.0 + 0.0 * x))
+    tl.store(y_ptr + 3 * N + i, tl.sqrt_rn(x))
+    tl.store(y_ptr + 4 * N + i, libdevice.fast_dividef(1.7e38 + 0.0 * x, 1.7e38 + 0.0 * x))
+
+
+def test_subnormal_numbers_are_flushed_where_a_gpu_does_so():
+    x, y = torch.tensor([1e-39, 0.25]), torch.empty(5, 2)
+    with Emulator():
+        flushing_kernel[(1,)](x, y, N=2)
+    assert y[:3].tolist() == [[0.0, 0.5], [math.inf, 2.0], [0.0, 0.0]]
+    assert y[3].tolist() == x.double().sqrt().float().tolist()
+    assert y[4].tolist() == [0.0, 0.0]  # by CUDA's manual, for a divisor between 2^126 and 2^128

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 _BF16_NAN = np.uint16(0x7FFF)  # the NaN that cvt.rn.bf16.f32 returns
+_LEAST = np.finfo(np.float32).tiny  # of the normal numbers
 _LARGE = 1 << 13  # elements; the branches of fewer cost less than the calls
 
 
@@ -40,6 +41,12 @@ def to_tf32(values: np.ndarray, nearest: bool = False) -> np.ndarray:
     if nearest:
         bits = np.where(np.isfinite(values), bits + np.uint32(1 << 12), bits)
     return (bits & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+def flushed(values: np.ndarray) -> np.ndarray:
+    """float32 with zeros, of the same sign, in place of subnormal numbers."""
+    small = np.abs(values) < _LEAST
+    return np.where(small, np.copysign(np.float32(0), values), values) if small.any() else values
 
 
 def odd(values: np.ndarray, error: np.ndarray) -> np.ndarray:

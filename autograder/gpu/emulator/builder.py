@@ -224,17 +224,22 @@ class StrictBuilder(Atomics):
             self.emulator.loose("/")
         return self.binary_op(lhs, rhs, np.divide)
 
-    def _function(self, arg: TensorHandle, op: Operation, loose: str = "") -> TensorHandle:
-        """Applies a function in float64 and rounds once: what every device approximates, the same on every machine."""
+    def _function(self, arg: TensorHandle, op: Operation, loose: str = "", flushes: bool = False) -> TensorHandle:
+        """Applies a function in float64 and rounds once: what every device approximates, the same on every machine.
+        flushes: whether in float32 subnormal arguments and results become zero, as of PTX's ``ftz``.
+        """
         if loose:
             self.emulator.loose(loose)
-        return rounded(op(wide(arg).astype(np.float64)), arg.dtype.scalar)
+        values, flushes = wide(arg), flushes and arg.dtype.scalar == tl.float32
+        values = op((arithmetic.flushed(values) if flushes else values).astype(np.float64))
+        made = rounded(values, arg.dtype.scalar)
+        return TensorHandle(arithmetic.flushed(made.data), made.dtype) if flushes else made
 
     def create_exp(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.exp, "exp")
 
     def create_exp2(self, arg: TensorHandle) -> TensorHandle:
-        return self._function(arg, np.exp2, "exp2")
+        return self._function(arg, np.exp2, "exp2", flushes=True)
 
     def create_log(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.log)
@@ -249,10 +254,10 @@ class StrictBuilder(Atomics):
         return self._function(arg, np.cos)
 
     def create_sqrt(self, arg: TensorHandle) -> TensorHandle:
-        return self._function(arg, np.sqrt, "sqrt")
+        return self._function(arg, np.sqrt, "sqrt", flushes=True)
 
     def create_rsqrt(self, arg: TensorHandle) -> TensorHandle:
-        return self._function(arg, libdevice.rsqrt, "rsqrt")
+        return self._function(arg, libdevice.rsqrt, "rsqrt", flushes=True)
 
     def create_erf(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, libdevice.erf)
@@ -340,4 +345,4 @@ class StrictBuilder(Atomics):
         op = assembly.function(inlineAsm)
         if op is assembly.exponents:
             return assembly.AssemblyResult(TensorHandle(op(wide(values[0])), tl.uint16))
-        return assembly.AssemblyResult(self._function(values[0], op))
+        return assembly.AssemblyResult(self._function(values[0], op, flushes=".ftz." in inlineAsm))

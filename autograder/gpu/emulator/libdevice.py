@@ -175,7 +175,9 @@ for _name in ("add", "div", "mul", "sub", "rcp", "sqrt"):
     _FLOAT[f"d{_name}_rn"] = _FLOAT[f"f{_name}_rn"]
 for _name in ("cos", "exp", "exp10", "log", "log10", "log2", "pow", "sin", "tan"):
     _FLOAT[f"fast_{_name}"] = _FLOAT[_name]
-_FLOAT["fast_fdivide"] = np.divide
+_FLOAT["fast_fdivide"] = lambda x, y: np.where(
+    (np.abs(y) > 2.0**126) & (np.abs(y) < 2.0**128), np.where(np.isinf(x), np.nan, 0.0 * x / y), np.divide(x, y)
+)
 
 # Functions that take or return integers see their arguments as they are.
 _RAW: dict[str, _Function] = {
