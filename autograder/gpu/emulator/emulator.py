@@ -255,7 +255,7 @@ class Emulator:
             self._hint,
             self.pattern,
             self.note_undefined,
-            self.note_unordered,
+            self._note_unordered,
         )
         self._access.keeps, self.masked_off = self.keeps, {}
         if isinstance(self._access, Tolerant) and self.passes is not None:
@@ -318,7 +318,7 @@ class Emulator:
         """Notes an operation of `CANNOT_SHOW`."""
         self._looser.add(operation)
 
-    def note_unordered(self, kind: FindingKind, region: Region, updates: bool = False, updated: bool = False) -> None:
+    def _note_unordered(self, kind: FindingKind, region: Region, updates: bool = False, updated: bool = False) -> None:
         """Notes "own-store", a load of what other lanes of the program have stored, or "own-load", a store of what they
         have loaded, with no barrier between the two. updates, updated: whether an atomic comes second, or came first.
         """
