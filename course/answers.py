@@ -104,7 +104,7 @@ def _allowed(exercise: str) -> bool:
 
 
 def _traffic(report: ReportData) -> str:
-    return f"{report.traffic['ratio']:.2f} times the least" if report.traffic else ""
+    return f"{report.traffic['ratio']:.2f} times the bytes" if report.traffic else ""
 
 
 def _registers(report: ReportData) -> str:

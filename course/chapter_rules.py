@@ -11,7 +11,6 @@ from .chapter import Exercise
 from .regions import Region, visible
 
 MOST_LINES, MEDIAN_LINES, WIDTH = 25, 7, 100  # of code cells; a wider line makes a reader scroll sideways
-LONGEST_CHAPTER = 450  # lines: an evening or two
 SHORTEST_HINT, LONGEST_HINT = 40, 300
 FENCE = re.compile(r"(`{3,}|~{3,})")
 CODE = "```{code-cell}"
@@ -54,8 +53,6 @@ def breaches(chapters: dict[Path, list[Asked]], root: Path) -> Iterator[str]:
 
 def _of_chapter(path: Path, asked: list[Asked], root: Path) -> Iterator[str]:
     text = path.read_text(encoding="utf-8")
-    if (length := len(text.splitlines())) > LONGEST_CHAPTER:
-        yield f"{path}:1: this chapter has {length} lines: at most {LONGEST_CHAPTER}"
     prose, blocks = split(text)
     cells = [block for block in blocks if block.opened.startswith(CODE)]
     yield from (f"{path}:{line}: {says}" for line, says in [*_of_headings(prose), *_of_links(prose)])

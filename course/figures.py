@@ -267,12 +267,11 @@ def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, flo
             x[x * bandwidth > vector], np.full((x * bandwidth > vector).sum(), vector), "--", color=color, linewidth=1
         )
         ax.text(x[-1], matrix * 1.1, name, color=color, ha="right", va="bottom", fontweight="bold")
-    last = {"bottom": 0.0, "top": 0.0}  # where the last name of each row stands
-    for number, (intensity, name) in enumerate(sorted((intensity, name) for name, intensity in kernels.items())):
+    last = 0.0  # where the last name stands
+    for intensity, name in sorted((intensity, name) for name, intensity in kernels.items()):
         ax.axvline(intensity, color=QUIET, linewidth=0.9, linestyle=":")
-        y, side = ((1.4e9, "bottom"), (7e15, "top"))[number % 2]  # neighbours are too close for one row of names
-        last[side] = max(intensity, 1.45 * last[side])  # a name is as wide as that
-        ax.text(last[side], y, f"{name} ", rotation=90, ha="right", va=side, fontsize=9)
+        last = max(intensity, 1.75 * last)  # a name is as wide as that, and neighbours are closer
+        ax.text(last, 1.4e9, f"{name} ", rotation=90, ha="right", va="bottom", fontsize=9)
 
 
 def drawing(name: str) -> SVG:

@@ -45,7 +45,7 @@ ARGUMENTS: dict[str, Callable[[], Args]] = {
 
 @dataclass(frozen=True)
 class Cost:
-    """One kernel. moved: bytes over the least that the mathematics needs, None where no least is stated. intensity:
+    """One kernel. moved: bytes over those of all arguments and results, None where these are not stated. intensity:
     operations a byte moved. registers a thread, and spills in bytes, of its largest form. yours: whether the learner's.
     """
 
@@ -58,7 +58,7 @@ class Cost:
     yours: bool
 
     def __str__(self) -> str:
-        moved = f"{self.moved:.2f} x the least" if self.moved else "no least stated"
+        moved = f"{self.moved:.2f} times the bytes" if self.moved else "bytes not stated"
         spilled = f"{self.spills} bytes spilled" if self.spills else "no spills"
         line = f"{self.name:22} {moved:17} {self.intensity:6.1f} operations a byte"
         return f"{line}  {self.registers:3} registers, {spilled}, {self.load_bits}-bit loads  ({self.whose})"

@@ -23,6 +23,7 @@ def bias_correction(steps, beta1=0.9, beta2=0.999):
 def counter_witness():
     """(steps,), int64: a step at which a counter in bfloat16, which ends at 256, makes AdamW's steps less than half as
     long: its factor is off by more than half of the right factor.
+    At most 65,536 elements in all.
     """
     steps = torch.arange(1, 10_000)
     counted = steps.clamp(max=256)

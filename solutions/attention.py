@@ -109,6 +109,7 @@ def merge_attention(o_a, lse_a, o_b, lse_b):
 def attention_witness():
     """(q, k, v, key_lengths, causal), finite, on which softmax by its formula gives NaN, or is off by more than what
     rounding in float32 explains, and right code is not.
+    At most 65,536 elements in all.
     """
     q = torch.tensor([0.5, -1.0, 2.0, 1.5]).view(2, 1, 1, 2)
     return q, q + 1, q - 1, torch.tensor([1, 0]), False  # the second sequence of the batch has no key
@@ -118,6 +119,7 @@ def attention_witness():
 def merge_witness():
     """(o_a, lse_a, o_b, lse_b) on which reading the natural logarithms as base 2 is off by more than 1 % of the largest
     element of both pieces.
+    At most 65,536 elements in all.
     """
     o_a, o_b = torch.ones(1, 1, 1, 2), torch.full((1, 1, 1, 2), -1.0)
     return o_a, torch.full((1, 1, 1), 2.0).log(), o_b, torch.full((1, 1, 1), 8.0).log()  # Z = [2, 8]: 1/5 and 4/5

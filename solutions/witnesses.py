@@ -10,6 +10,7 @@ def precision_witness(block):
     rotary: off by more than a fifth of a pair's length.
     scaled_norm: off by more than 0.2 % of the right value.
     embedding_gradient: off by more than a tenth of the sum of |dy|.
+    At most 65,536 elements in all.
     """
     ones = torch.ones(512, 2, dtype=torch.bfloat16)
     return {
@@ -26,6 +27,7 @@ def router_witness(block):
     balance_loss: off by more than a quarter of the loss.
     expert_weights: off by more than 0.1.
     decay: off by more than 0.25.
+    At most 65,536 elements in all.
     """
     logits = torch.tensor([[2.0, 1.0, 0.0, -1.0]] * 4)
     return {
@@ -42,6 +44,7 @@ def scan_witness(block):
     chunk_steps: off by more than a fifth of the right step.
     decay_to_end: off by more than 0.2.
     reverse_cumsum: off by more than a tenth of the sum of |x|.
+    At most 65,536 elements in all.
     """
     return {
         "chunk_steps": (torch.zeros(17),),  # 15 lanes of padding behind one element
@@ -57,6 +60,7 @@ def sampler_witness(block):
     inverse_cdf: off by more than 0: a wrong token.
     gumbel_pick: off by more than 0: a wrong token.
     top_k_probs: off by more than 0.05.
+    At most 65,536 elements in all.
     """
     return {
         "inverse_cdf": (torch.tensor([0.5, 0.5]), torch.tensor([0.49995])),  # .0001 more is the other token
@@ -71,8 +75,9 @@ def neighbour_witness(block):
 
     expert_product: a, b and how many of the first rows of a are called alone; their elements with other bits are
     off by more than 0: one element is enough.
-    decode_sum: x and how many of its first rows are called alone; their sums with other bits are off by more than 0:
-    one sum is enough.
+    decode_sum, of 16 // M parts for M rows and at least one: x and how many of its first rows are called alone; their
+    sums with other bits are off by more than 0: one sum is enough.
+    At most 65,536 elements in all.
     """
     x = torch.randn(9, 512, generator=torch.Generator().manual_seed(0))
     return {
@@ -83,51 +88,56 @@ def neighbour_witness(block):
 
 # %% window_witness
 def window_witness():
-    """(x, window), finite, on which the kernel is off by more than 0.1."""
+    """(x, window), finite, on which the kernel is off by more than 0.1. At most 65,536 elements."""
     return torch.zeros(1, 4), 2  # the third element has half of the weight, and is not read
 
 
 # %% lion_witness
 def lion_witness():
-    """(param, grad, m), finite, on which the kernel is off by more than lr; lr, beta and decay may follow."""
+    """(param, grad, m) on which the kernel is off by more than lr; lr, beta and decay may follow.
+
+    Numbers lie between -100 and 100; lr is 1e-6 to 1, beta 0 to below 1, decay 0 to 100. At most 65,536 elements.
+    """
     one = torch.ones(1)
     return one, -0.01 * one, 0 * one, 1e-4, 0.9, 0.1  # the gradient says up, with 0.1 of the weight added it says down
 
 
 # %% rank_witness
 def rank_witness():
-    """(logits, rank) on which the kernel's token is off by more than 0: a wrong token."""
+    """(logits, rank) on which the kernel's token is off by more than 0: a wrong token. At most 65,536 elements."""
     return torch.zeros(1, 2), torch.tensor([1])  # two equal logits: the second one's token is 1
 
 
 # %% offset_witness
 def offset_witness():
-    """(logits, labels), finite, on which the kernel is off by more than 0.1."""
+    """(logits, labels), finite, on which the kernel is off by more than 0.1. At most 65,536 elements."""
     return torch.full((1, 2), 1e8), torch.tensor([0])  # the loss is log 2, and float32 has a step of 8 here
 
 
 # %% scaled_keys_witness
 def scaled_keys_witness():
-    """(q, k), bfloat16, on which a probability of the kernel is off by more than 0.1."""
+    """(q, k), bfloat16, on which a probability of the kernel is off by more than 0.1. At most 65,536 elements."""
     q = torch.tensor([[64.0]]).bfloat16()
     return q, torch.tensor([[3.0], [3.0]]).bfloat16()  # two scores of 192, moved by 0.7: each weight is halved
 
 
 # %% limit_witness
 def limit_witness():
-    """(gate, up), finite, on which the kernel is off by more than 0.1; limit and alpha may follow."""
+    """(gate, up), finite, on which the kernel is off by more than 0.1; limit and alpha may follow.
+    At most 65,536 elements.
+    """
     return torch.tensor([20.0]), torch.tensor([1.0])  # there is no alpha, and 20 is above the limit of 10
 
 
 # %% tile_witness
 def tile_witness():
-    """(x, scale, group), finite, on which a sum of the kernel is off by more than 1."""
+    """(x, scale, group), finite, on which a sum of the kernel is off by more than 1. At most 65,536 elements."""
     return torch.ones(1, 64), torch.tensor([[1.0, 2.0]]), 32  # one tile and two groups
 
 
 # %% group_witness
 def group_witness():
-    """(x, scale), finite, on which a sum of the kernel is off by more than 1."""
+    """(x, scale), finite, on which a sum of the kernel is off by more than 1. At most 65,536 elements."""
     return torch.ones(1, 64), torch.ones(1, 1)  # one whole tile, and half a group
 
 

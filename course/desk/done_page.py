@@ -23,8 +23,8 @@ HEAD = (
 NOTE = (
     "By the reports saved with the notebooks, in which each function was compared with exact results. Of the "
     "tolerance: the largest share that the error of a number takes. The error itself, in units in the last place "
-    "(ulp), stands where it is measured in them: where terms cancel the tolerance is that of the terms. Bytes: over "
-    "the least that the mathematics needs. Registers of a thread, and the bytes for which it had none: of the largest "
+    "(ulp), stands where it is measured in them: where terms cancel the tolerance is that of the terms. Bytes: times "
+    "those of all arguments and results. Registers of a thread, and the bytes for which it had none: of the largest "
     "form, for the first GPU that the kernel was compiled for."
 )
 STYLE = """
@@ -118,7 +118,7 @@ def row(step: Step, report: Report) -> tuple[str, ...]:
         backend,
         f"{share:.0%}" if share is not None else "",
         ulp(error) if error is not None and error <= MOSTLY_ULP else "",
-        f"{float(traffic['ratio']):.2f} x" if traffic else "",
+        f"{float(traffic['ratio']):.2f} times" if traffic else "",
         registers,
         spilled,
         f"{step.distinctions} of {of}" if of else "",

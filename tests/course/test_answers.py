@@ -78,7 +78,7 @@ def test_of_a_kernel_the_registers_and_the_bytes_are_compared():
     targets = [{"target": "sm_80", "registers": 47}, {"target": "gfx942", "registers": None}]
     kernel = report.__class__(**{**vars(report), "traffic": {"ratio": 1.5}, "compile": {"targets": targets}})
     rows = {label: (yours, ours) for label, yours, ours in answers.Beside(report, kernel, "").rows()}
-    assert rows["bytes moved"] == ("", "1.50 times the least")
+    assert rows["bytes moved"] == ("", "1.50 times the bytes")
     assert rows["registers"] == ("", "47 (sm_80)")
 
 

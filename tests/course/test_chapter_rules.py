@@ -112,12 +112,6 @@ def test_a_breach_is_told_with_its_line(root, old, new, line, says):
     assert any(one.startswith(f"course/chapters/00_x.md:{line}: {says}") for one in found), found
 
 
-def test_a_chapter_is_at_most_450_lines_long(root):
-    longest = f"{GOOD}\n" + "more\n" * (449 - len(GOOD.splitlines()))
-    assert not told(root, longest)
-    assert told(root, longest + "more\n") == ["course/chapters/00_x.md:1: this chapter has 451 lines: at most 450"]
-
-
 def test_an_answer_that_is_too_long_to_see(root):
     assert told(root, GOOD, lines=24)[0] == "kernels/f.py:5: a learner sees 26 lines of f: at most 25"
     assert not told(root, GOOD, lines=5)

@@ -54,7 +54,7 @@ def test_what_passed_is_on_the_page_with_what_its_report_says(folder):
     rows = [line for line in done.markdown().splitlines() if line.startswith("| silu")]
     assert rows == [
         "| silu_forward | PyTorch | 31% | 3.5 ulp |  |  |  | 1 of 2 |",
-        "| silu_forward | Triton | 31% | 3.5 ulp | 1.00 x | 255 | 48 bytes | 1 of 2 |",
+        "| silu_forward | Triton | 31% | 3.5 ulp | 1.00 times | 255 | 48 bytes | 1 of 2 |",
     ]
 
 
@@ -64,7 +64,7 @@ def test_the_page_is_one_file_without_a_script(folder):
     assert not re.search(r"""(src|href)=['"]""", page)
     body = page[page.index("<body>") : page.index("</html>")]
     cells = [cell.text or "" for cell in ElementTree.fromstring(body).iter("td")]
-    assert cells[8:] == ["silu_forward", "Triton", "31%", "3.5 ulp", "1.00 x", "255", "48 bytes", "1 of 2"]
+    assert cells[8:] == ["silu_forward", "Triton", "31%", "3.5 ulp", "1.00 times", "255", "48 bytes", "1 of 2"]
 
 
 def test_ulp_are_shown_where_they_are_the_measure():

@@ -70,6 +70,35 @@ def test_every_exercise_says_what_it_is_about_and_has_plain_values(record):
     assert record.about or Aim.POINT in aims.values()
 
 
+ELEMENTWISE = [
+    *("axpy", "silu_forward", "silu_backward", "swiglu_forward", "swiglu_backward", "gelu_forward", "gelu_backward"),
+    *("kl_forward", "kl_backward", "softcap_forward", "softcap_backward", "adamw_step", "stochastic_round"),
+]
+
+
+def first_arguments(record: Exercise, case_name: str) -> list[torch.Tensor]:
+    (case,) = (case for case in record.cases if case.name == case_name)
+    return [a for a in case.inputs(torch.Generator().manual_seed(0)) if isinstance(a, torch.Tensor)]
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_plain_cases_of_elementwise_kernels_fill_blocks(name):
+    sizes = {case: first_arguments(EXERCISES[name], case)[0].numel() for case in ("ordinary values", "one block")}
+    assert sizes == {"ordinary values": 4096, "one block": 1024}
+    assert first_arguments(EXERCISES[name], "three blocks and a rest")[0].numel() == 3 * 1024 + 37
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_a_nan_goes_in_through_every_argument(name):
+    record, seen = EXERCISES[name], set()
+    for case in record.cases:
+        if not case.bonus and "2^31" not in case.name:
+            named = record.named(case.inputs(torch.Generator().manual_seed(0)))
+            seen |= {parameter for parameter, a in named.items() if a.is_floating_point() and a.isnan().any()}
+    floats = {parameter for parameter, a in named.items() if a.is_floating_point()}
+    assert seen >= floats
+
+
 # A PyTorch answer goes through the cases of its Triton one, and `test_kernels.py` holds it against the oracle as well.
 TWINS = [(name, "torch") for name, backend in PAIRS if backend == "triton" and (name, "torch") in PAIRS]
 ANSWERS = [*(pair for pair in PAIRS if pair not in TWINS), *one_in(3, TWINS)]
