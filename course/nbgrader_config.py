@@ -55,7 +55,12 @@ c.HTMLExporter.extra_template_basedirs = [
 c.HTMLExporter.template_file = "page.html.j2"  # of ours, with what waits for a person and the exercises' names
 
 # Markdown of a learner, in feedback and in formgrader: HTML that only formats, no scripts.
-c.HTMLExporter.filters = {"markdown2html": "graded_kernels.autograder.classroom.nbgrader.markdown.safe_markdown"}
+# The code of a learner: coloured where that takes a bounded time.
+_OURS = "graded_kernels.autograder.classroom.nbgrader"
+c.HTMLExporter.filters = {
+    "markdown2html": f"{_OURS}.markdown.safe_markdown",
+    "highlight_code": f"{_OURS}.code_colours.coloured",
+}
 
 # For `nbgrader validate` and `generate_solution`, which run every cell.
 c.Execute.timeout = 120

@@ -12,7 +12,8 @@ import torch
 def split_k_sum(x):
     """(M,): the sum of each row of x (M, K), in x's dtype, as a tree that follows K alone.
 
-    A row has the same bits whatever rows are beside it. K may be 0. Strides: any for x.
+    A row has the same bits whatever rows are beside it. K may be 0. Strides: any for x. PyTorch's operators that add up
+    elements themselves (sum, mean, cumsum, scatter_add, products of matrices) are refused.
     """
     v = x.to(torch.promote_types(x.dtype, torch.float32))
     zero = v.new_zeros(len(v), 1)

@@ -1,6 +1,6 @@
 """A sum in parts that are chosen by the length of a row. Case: the parts of a decode kernel, tokenspeed#904."""
 
-from ..judge import Exercise, Output, Tolerance, Values, case, draw
+from ..judge import COMBINING, Exercise, Output, Tolerance, Values, case, draw
 from .cases.floats import rows
 from .cases.rounding import EPS
 from .cases.wording import STEP_BY_STEP
@@ -40,6 +40,6 @@ split_k_sum = Exercise(
     ),
     hint="A tree of additions whose shape follows K alone: halves in PyTorch, parts of a fixed length in Triton.",
     points=4,
-    refused=frozenset({"sum", "nansum", "mean", "cumsum", "mm", "mv", "dot", "bmm", "logcumsumexp", "index_add"}),
+    refused=COMBINING,
     about=("each row alone",),
 )

@@ -50,6 +50,16 @@ _INDEX = """
     rand rand_like randn randn_like randint randint_like randperm uniform normal random bernoulli exponential
     _local_scalar_dense _assert_async
 """.split()
+# Which do not combine elements of one tensor, but for what an operator of `_INDEX` adds where two land on one place.
+_APART = """
+    index _unsafe_index index_select index_copy index_fill gather scatter masked_fill masked_select masked_scatter take
+    embedding nonzero nonzero_static sort topk searchsorted bucketize cat stack _stack repeat repeat_interleave roll
+    flip rot90 tril triu tril_indices triu_indices constant_pad_nd diag_embed block_diag select_scatter slice_scatter
+    diagonal_scatter as_strided_scatter narrow_copy arange range linspace logspace eye copy set resize resize_as
+    rand rand_like randn randn_like randint randint_like randperm uniform normal random bernoulli exponential
+    _local_scalar_dense _assert_async amax amin max min argmax argmin any all count_nonzero unique_consecutive _unique
+    _unique2 unique_dim
+""".split()
 _ABOUT = """
     promote_types result_type can_cast is_floating_point is_complex is_nonzero is_contiguous is_same_size is_set_to
     is_pinned size stride storage_offset numel dim item
@@ -61,6 +71,7 @@ _POINTWISE |= frozenset(
 )
 _COMPUTE = (frozenset(_ARITHMETIC + _REDUCE) - {"where"}) | {"sort", "topk", "nonzero", "_local_scalar_dense"}
 _PERMITTED = frozenset(_ARITHMETIC + _REDUCE + _INDEX + _ABOUT) | _MEMORY
+_COMBINING = _PERMITTED - frozenset(_ARITHMETIC + _APART + _ABOUT) - _MEMORY
 
 # What PyTorch calls when it differentiates the operators above: for the exercises whose gradient is PyTorch's to take.
 _GRADIENTS = frozenset(
@@ -77,7 +88,8 @@ class OperatorSets:
     allocate: memory that nobody has written. rearrange: copies, and other views of the same elements. view_in_place:
     turn a tensor into another view of its elements, and write none. memory: compute nothing. pointwise: each element of
     a result is from one of each argument. compute: need what they are given to be written. permitted: an answer may
-    call them. gradients: what PyTorch calls when it differentiates these.
+    call them. gradients: what PyTorch calls when it differentiates these. combining: those permitted that are not known
+    to leave the elements of a tensor apart: they add them up, or may.
     """
 
     allocate: frozenset[str] = _ALLOCATE
@@ -88,6 +100,7 @@ class OperatorSets:
     compute: frozenset[str] = _COMPUTE
     permitted: frozenset[str] = _PERMITTED
     gradients: frozenset[str] = _GRADIENTS
+    combining: frozenset[str] = _COMBINING
 
     def base(self, name: str) -> str:
         """``add`` for ``aten::add_.Tensor``: an operator's name without namespace, overload and the mark of "in

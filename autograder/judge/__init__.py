@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .records.derived import derived
     from .records.inputs import Arguments, Values, also, case, draw
     from .records.record import (
+        COMBINING,
         Case,
         CommonMistake,
         Exercise,

@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from bounded import bounded
+from graded_kernels.autograder.classroom.nbgrader.code_colours import coloured
 from graded_kernels.autograder.classroom.nbgrader.markdown import safe_markdown
 from nbconvert.exporters import HTMLExporter
 from nbgrader.server_extensions.formgrader.formgrader import FormgradeExtension
@@ -89,6 +90,40 @@ def test_all_mathematics_of_the_chapters_converts():
     pages = [render(text) for text in texts]
     assert sum(page.count("<math ") for page in pages) > 200
     assert not any(re.search(r"<code>[^<]*\\", page) for page in pages)
+
+
+BLANK = "a = 1" + "\n\n\n " * 25_000 + "b = 2"
+ONE_BY_ONE = ("@" * 6_000, "a." * 9_000, "{}" * 9_000, "%(" * 9_000, "x\n" + " " * 199 * 90, "class a" * 2_500)
+
+
+@pytest.mark.parametrize("code", [BLANK, BLANK[:16_000], *ONE_BY_ONE], ids=lambda code: code[:9].strip())
+def test_code_is_coloured_or_shown_as_typed_within_a_bound(code):
+    """Pygments takes 40 seconds for a cell of blank lines; its page is written with those of the whole class."""
+    page = bounded(lambda: coloured(code), SECONDS)
+    assert html.unescape(re.sub("<[^>]*>", "", page)).strip() == code.strip()
+
+
+def test_code_of_an_ordinary_cell_has_colours():
+    assert '<span class="k">def</span>' in coloured("def f(x):\n    return x + 1")
+    assert '<span class="k">def</span>' in render("```python\ndef f(x): ...\n```")
+
+
+@pytest.mark.parametrize("lexer", ["autohotkey", "ipython3x", "html+jinja", "mermaid"])
+def test_a_fence_of_another_language_has_none(lexer):
+    """Of some 500 lexers a few take minutes for a text of the allowed length."""
+    page = bounded(lambda: render(f"```{lexer}\n" + '%("' * 3_000 + "\n```"), SECONDS)
+    assert page.startswith("<pre>") and "<span" not in page
+
+
+def test_nbgrader_takes_these_filters():
+    config = PyFileConfigLoader("nbgrader_config.py", str(ROOT / "course")).load_config()
+    page, _ = HTMLExporter(filters=config.HTMLExporter.filters).from_notebook_node(
+        nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(BLANK[:8_000])],
+            metadata={"language_info": {"name": "python", "pygments_lexer": "autohotkey"}},
+        )
+    )
+    assert "hl-ipython3" in page and "hl-autohotkey" not in page
 
 
 def test_formgraders_page_needs_no_network():

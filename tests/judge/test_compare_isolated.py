@@ -405,6 +405,23 @@ def launched(x, o):
 """
 
 
+SHOWN = (
+    LAUNCHED
+    + """
+def f(x, y):
+    launched(x.contiguous(), torch.empty_like(x, memory_format=torch.contiguous_format))
+    return torch.cat([y, x], 1)
+"""
+)
+
+
+def test_a_launch_for_show_is_none_where_the_reference_only_moves(worker):
+    """No operator computes there, so that a launch was taken for the work."""
+    sides = Code(SHOWN, "f"), lambda x, y: torch.cat([y, x], 1)
+    report = isolated(worker, *sides, arguments=(torch.randn(3, 5), torch.randn(3, 5)), computes=("kernels",))
+    assert not report.passed and "its kernels do not reach the result" in report.remarks[0], report.remarks
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_kernels_are_followed_through(worker, form):
     reference = (lambda x: x.mul_(2)) if form.startswith("in place") else (lambda x: x * 2)

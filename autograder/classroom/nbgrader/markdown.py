@@ -17,6 +17,9 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
+from .code_colours import coloured
+
+_PYTHON = ("python", "python3", "py", "ipython3")
 LONGEST = 20_000  # characters; the time that some Markdown takes grows with the square of its length,
 EMPHASES = 1_000  # and with the cube of the number of its stars and underscores
 SHOWN_TWICE = 2  # times the size of a cell's attachments, of which every reference makes a copy
@@ -84,6 +87,11 @@ class _Renderer(IPythonRenderer):
         if self._left < 0:
             raise ValueError("its pictures are too large")
         return shown
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        """A fence: in colours where it says that it is Python (`coloured`)."""
+        language = (info or "").strip().partition(" ")[0]
+        return coloured(code) if language in _PYTHON else f"<pre><code>{html.escape(code)}</code></pre>\n"
 
     def block_math(self, body: str) -> str:
         return self._formula(body, block=True)

@@ -47,8 +47,8 @@ def _in(one: Composition, trial: Trial, examined: Examined, rows: int) -> Fault 
 
 def _called(one: Composition, trial: Trial) -> Outcome:
     layouts = tuple((dtype, torch.Size((len(one.rows), *shape[1:]))) for dtype, shape in trial.call.layouts)
-    call = replace(trial.call, args=_arguments(one, trial.args), layouts=layouts, order=None, decoy=None)
-    return trial.runner.examine(call).first
+    call = replace(trial.call, args=_arguments(one, trial.args), layouts=layouts, order=None, decoy=None, fresh=True)
+    return trial.runner.examine(call).proven
 
 
 def _arguments(one: Composition, args: Args) -> Args:

@@ -12,9 +12,12 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import torch
 
+from ...gpu import ATEN
 from ...runner import Args, Contract, Tree
 from .aim import Aim
 from .ulp import FLOAT8, comparable
+
+COMBINING = ATEN.combining  # for `Exercise.refused` where a sum is the exercise: what adds up elements of a tensor
 
 Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
 Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output

@@ -165,8 +165,7 @@ class _Tries:
 def _shown(proof: Proof) -> Shown:
     if why := proof.first.trouble or proof.method:
         return why.message, {}, True
-    outside = _outside(proof)
-    return "", outside, not outside or proof.needs_kernels
+    return "", _outside(proof), proof.needs_kernels
 
 
 def _outside(proof: Proof) -> dict[str, int]:

@@ -33,6 +33,7 @@ class Call:
     memory: bytes that the answer's process may hold for this call, where the runner can limit them (`Facts`).
     twice: whether gradients are those of a second way through the graph (`Callee`); of code in a sandbox those of the
     first.
+    fresh: whether the answer is called in a process that no other call was made in, where there are processes.
     """
 
     args: Args
@@ -42,6 +43,7 @@ class Call:
     decoy: Callable[[], Decoy] | None = None
     memory: int | None = None
     twice: bool = False
+    fresh: bool = False
 
     def new_decoy(self) -> Decoy:
         """Another decoy: the call's own, or else any numbers in the layout of its arguments."""
@@ -67,6 +69,13 @@ class Examined:
         lanes that were poisoned. An isolated Triton answer's kernels are launched alone, without the rest of it.
         """
         return self._second(0.0 if self.poisoned else self.call.fill)
+
+    @property
+    def proven(self) -> Outcome:
+        """The outcome for which the least is owed to what the answer keeps: of an isolated Triton answer that of its
+        kernels alone.
+        """
+        return self.first
 
     @property
     def method(self) -> Trouble | None:

@@ -114,7 +114,7 @@ class Isolated:
         if call.memory is not None:
             limits = replace(self.limits, memory=min(call.memory, self.limits.memory), grace=SLACK)
             return Examined(call, self._alone(ChildCall(call.args, 0), call, limits))
-        if any(a is b for a in Tree(self._seen).tensors for b in Tree(call.args).tensors):
+        if call.fresh or any(a is b for a in Tree(self._seen).tensors for b in Tree(call.args).tensors):
             # What is recorded on a decoy owes nothing to the arguments only where its process has not seen them before.
             self._children.end(self._job["mode"])
         self._seen, new = call.args, self._new

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ...gpu import ATEN, KernelLaunch
 from ..call.examination import Call, Examined, Index, Layouts
-from ..call.outcome import FINISHING, MovedBytes, Outcome, Trouble
+from ..call.outcome import FINISHING, Decoy, MovedBytes, Outcome, Trouble
 from ..call.tree import Args, Tree
 from . import kernels
 from .child_calls import Asked, Came, ChildCall
@@ -87,6 +87,11 @@ class Proof(Examined):
         return self._second(0.0 if self.call.fill is None else self.call.fill)
 
     @property
+    def proven(self) -> Outcome:
+        """The outcome of the kernels alone."""
+        return self.again
+
+    @property
     def poisoned(self) -> bool:
         """As `Examined.poisoned`, by the replay's account."""
         return self.call.fill is None and (self.again.undefined or self.first.undefined)
@@ -134,15 +139,25 @@ class Proof(Examined):
 
     @property
     def needs_kernels(self) -> bool:
-        """Whether the record gives another result, in a new process, without its launches."""
+        """Whether the record gives another result, in a new process, without its launches: on the arguments or, where
+        these may be what the kernels would make of them, as zeros are, on random ones. Of a result without elements
+        that is not known, and said to be so.
+        """
         recorded = self._recorded
-        if isinstance(recorded, Outcome):
+        if isinstance(recorded, Outcome) or not any(one.numel() for one in Tree(self.first.outputs).tensors):
             return True
         steps = [step for step in recorded[0]["steps"] if "launch" not in step]
-        job = {"mode": "replay", "plan": recorded[0] | {"steps": steps}, "kernels": recorded[1]}
-        call = [ChildCall(self.call.args, 0, fill=self.call.fill)]
-        (without, _), *_ = self._answer.ask(job, call, self.call.layouts, alone=True)
-        return not _same_bits(self.first, without)
+        without, others = (recorded[0] | {"steps": steps}, recorded[1]), Decoy.any_numbers(self.call.args).args
+        if not _same_bits(self.first, self._in_new_process(without, self.call.args)):
+            return True
+        other = self._in_new_process(recorded, others)
+        return other.trouble is None and not _same_bits(other, self._in_new_process(without, others))
+
+    def _in_new_process(self, recorded: RecordedPlan, args: Args) -> Outcome:
+        """What a record computes for other arguments of the same layout."""
+        job = {"mode": "replay", "plan": recorded[0], "kernels": recorded[1]}
+        call = [ChildCall(args, 0, fill=self.call.fill)]
+        return self._answer.ask(job, call, self.call.layouts, alone=True)[0].outcome
 
     def _repeated(self) -> Outcome:
         return self._again_in_order()

@@ -26,7 +26,10 @@ from graded_kernels.autograder.runner.sandbox.probe import RUNGS
 from .scene import Scene
 from .submissions import ROOT, Submission, attacks, honest
 
-CASES = ("ordinary values", "exact zeros", "odd shape, several blocks", "every second column", "transposed")
+CASES = (
+    *("ordinary values", "exact zeros", "odd shape, several blocks", "every second column", "transposed"),
+    "each row alone",
+)
 USER = 65534  # nobody
 
 
