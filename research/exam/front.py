@@ -73,6 +73,9 @@ REASONS = {  # why ours miss or accuse a row
     "planted/order_dependence": "By decision: whether the order is free, no program says.",
     "reports/unsloth_rope_inplace": "By decision: whether an argument may be changed, only a reference says; `compare` "
     "sees it.",
+    "racebench/trb016_pc_wait_no": "By decision: one thread releases the flag, and a block of 64 is stored by two "
+    "warps. Triton makes no barrier between the two (there is none in its PTX for sm_90), so the flag may be there "
+    "before the block.",
     "gpuemu/flash_attention_triton": UNDRAWN,
     "gpuemu/relu_triton": UNDRAWN,
     "fixes/kda_short_chunk/right": LOADED,

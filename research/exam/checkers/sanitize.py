@@ -21,6 +21,11 @@ KINDS = {
     "uninitialised-read": "uninitialised",
     "masked-load": "uninitialised",
     "left-state": "state",
+    "misleading-hint": "memory",
+    "saved-tensor": "gradient",
+    "undeclared-store": "state",
+    "division-by-zero": "values at an edge",
+    "not-associative": "values at an edge",
 }
 
 
