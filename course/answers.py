@@ -15,8 +15,8 @@ from typing import Any
 
 from ..autograder import check
 from ..autograder.judge.report import phrases
+from ..autograder.judge.report.distance import ulp
 from ..autograder.judge.results.data import ReportData
-from ..autograder.judge.results.distance import ulp
 from .learner import ANSWERS, ROOT, sources
 from .regions import Region, find_regions
 

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from ...autograder.judge.results.distance import MOSTLY_ULP, ulp
+from ...autograder.judge.report.distance import MOSTLY_ULP, ulp
 from ...autograder.words import count
 from .chapter_progress import Chapter, Report, Step, read_progress, read_reports
 

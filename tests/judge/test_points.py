@@ -84,7 +84,7 @@ def test_the_point_of_a_masked_softmax_is_in_its_cases_at_every_seed():
     """Where a row of nothing came by chance, the seed of a class decided what a division by 0 costs."""
     record = EXERCISES["masked_softmax_forward"]
     for number, one in enumerate(record.cases):
-        if one.name in record.about:
+        if one.name in set(record.about) - {"values near -60000"}:  # which has its rows
             masks = [arguments(one, number, seed)[1] for seed in range(20)]
             assert not any(bool(mask.any(1).all()) for mask in masks), one.name
 

@@ -11,9 +11,9 @@ from graded_kernels.autograder.judge.records.record import Convention
 from graded_kernels.autograder.judge.report import notebook as notebook
 from graded_kernels.autograder.judge.report import phrases
 from graded_kernels.autograder.judge.report import terminal as text
+from graded_kernels.autograder.judge.report.distance import distance
 from graded_kernels.autograder.judge.report.phrases import STUB
 from graded_kernels.autograder.judge.results.case_result import CaseResult
-from graded_kernels.autograder.judge.results.distance import distance
 from graded_kernels.autograder.words.quality import Quality
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 

@@ -18,8 +18,8 @@ from ..comparing.trial import Trial, describe
 from ..explaining.fingerprint import Evidence
 from ..explaining.up_to import but_for_its_graph, up_to
 from ..records.aim import Aim, Flaw
+from ..report.distance import used
 from ..results.case_result import CaseResult, CaseStatus, Failure
-from ..results.distance import used
 from ..results.sentences import ROUNDING, VALUES
 from .determinism import unsteady
 from .rows_alone import NEIGHBOURS, changed_by_neighbours

@@ -11,8 +11,8 @@ from ...words import Quality, count, visible
 from ..results.case_result import CaseResult, Failure
 from ..results.causes import Cause
 from ..results.data import ReportData
-from ..results.distance import distance
 from ..results.scoring import Cost
+from .distance import distance
 
 STUB = "stub"  # `ReportData.stopped` of an answer that nobody wrote
 SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)

@@ -19,7 +19,7 @@ from matplotlib.rcsetup import cycler
 
 from ...words import count
 from ..results.case_result import Curve
-from ..results.distance import ulp
+from .distance import ulp
 
 BINS = 400
 NEAR, FAR = 1e-8, 1e5  # the axis shows the decades between these on both sides of zero

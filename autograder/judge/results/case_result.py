@@ -103,20 +103,8 @@ class CaseResult:
     @classmethod
     def stored(cls, case: Mapping[str, Any]) -> "CaseResult":
         """The case of a stored report (`ReportData.to_dict`), with all that its points depend on."""
-        kind, aim, flaw = case["kind"], case["aim"], case["flaw"]
-        return cls(
-            case["name"],
-            case["status"],
-            case["bonus"],
-            case["message"],
-            case["inputs"],
-            hidden=case["hidden"],
-            kind=kind and Quality(kind),
-            aim=aim and Aim(aim),
-            flaw=flaw and Flaw(flaw),
-            near=case["near"],
-            form=case["form"],
-            up_to=tuple((name, factor) for name, factor in case["up_to"]),
-            shipped=case["shipped"],
-            suspect=case["suspect"],
-        )
+        same = "name status bonus message inputs hidden near form shipped suspect".split()
+        words = {"kind": Quality, "aim": Aim, "flaw": Flaw}
+        fields = {name: case[name] for name in same}
+        fields |= {name: case[name] and word(case[name]) for name, word in words.items()}
+        return cls(**fields, up_to=tuple((name, factor) for name, factor in case["up_to"]))

@@ -38,12 +38,7 @@ def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     for case in failing:
         groups.setdefault(_key(case, source), []).append(case)
     found = [_cause(group, source) for group in groups.values()]
-    return tuple(sorted(found, key=lambda cause: _rank(cause.kind)))
-
-
-def _rank(kind: Quality | None) -> int:
-    """An answer that is refused in a later case was wrong before: that comes first."""
-    return list(Quality).index(kind or Quality.CORRECT)
+    return tuple(sorted(found, key=lambda cause: list(Quality).index(cause.kind or Quality.CORRECT)))
 
 
 def _key(case: CaseResult, source: str) -> tuple[object, ...]:

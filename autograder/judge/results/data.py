@@ -87,16 +87,7 @@ class ReportData:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as strictly valid JSON values: NaN and infinity are the strings "nan", "inf" and "-inf"."""
-        causes = [
-            {
-                "kind": one.kind,
-                "code": one.code,
-                "place": one.place,
-                "message": one.message,
-                "cases": [case.name for case in one.cases],
-            }
-            for one in self.causes
-        ]
+        causes = [vars(cause) | {"cases": [case.name for case in cause.cases]} for cause in self.causes]
         rows = None if self.neighbours is None else self.neighbours.to_dict()
         data: dict[str, Any] = plain(self) | plain({"causes": causes, "neighbours": rows})
         return data
@@ -106,8 +97,6 @@ def plain(value: object) -> Any:
     """``value`` as JSON holds it, without the curves: sixty-five thousand points are a picture, not data."""
     if value is None:
         return value
-    if isinstance(value, str):
-        return str(value)
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, numbers.Integral):

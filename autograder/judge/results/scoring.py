@@ -24,16 +24,12 @@ from ...words import Quality
 from ..records.aim import EACH, ONE, Aim, Flaw
 from .case_result import CaseResult
 
-EFFECTS, POINT, LIMIT, WITNESS, ANSWER = "effects", "point", "limit", "witness", "answer"
+EFFECTS, POINT, LIMIT = "effects", "point", "limit"
 CATEGORIES = {"plain": 30.0, EFFECTS: 30.0, "layouts": 25.0, "dtypes": 20.0, "edges": 15.0}
 FORMS = {"text": 0.0, "dtype": 7.0, "finished": 7.0, "error": 10.0, "shape": 12.0, "exchanged": 50.0}
 COSTS: Mapping[str, float] = {**CATEGORIES, POINT: 25.0, **FORMS}
-HALF, PARTLY, NOTHING = 50.0, 40.0, 0.0  # points that are left at most
-SOME, FEW = 2 / 3, 1 / 3  # of the plain cases
-ALIKE, FEWEST = (
-    0.03,
-    4,
-)  # of one factor: how far, relatively, those of two cases lie apart; cases that are right up to it
+HALF, PARTLY = 50.0, 40.0  # points that are left at most
+ALIKE, FEWEST = 0.03, 4  # how far, relatively, one factor of two cases lies apart; cases that are right, or up to it
 
 DEARER = "Of the categories the dearest alone costs."
 MISSED = "No case of the point is right: at most half is left."
@@ -112,7 +108,7 @@ class _Row:
 def _rows(cases: Sequence[CaseResult], costs: Mapping[str, float]) -> Iterator[_Row]:
     """The rows that hold for these cases."""
     if whole := [case for case in cases if case.flaw is Flaw.WHOLE]:
-        yield _Row(ANSWER, whole[0], most=NOTHING)
+        yield _Row("answer", whole[0], most=0.0)
     elif suspects := list(dict.fromkeys(case.suspect for case in cases if case.suspect)):
         yield from _of_witnesses(cases, suspects)
     else:
@@ -129,7 +125,7 @@ def _of_witnesses(cases: Sequence[CaseResult], suspects: Sequence[str]) -> Itera
     """An equal share of the points for each bug that an input does not show."""
     for suspect in suspects:
         failing = [case for case in cases if case.suspect == suspect and case.status != "pass"]
-        yield from (_Row(WITNESS, case, 100 / len(suspects)) for case in failing[:1])
+        yield from (_Row("witness", case, 100 / len(suspects)) for case in failing[:1])
 
 
 def _of_categories(
@@ -150,10 +146,8 @@ def _of_categories(
 def _of_point(cases: Sequence[CaseResult], wrong: Sequence[CaseResult], cost: float) -> Iterator[_Row]:
     """The point, of which all cases or some fail; and a case that is there for a bug that shipped."""
     missed = [case for case in wrong if case.aim is Aim.POINT]
-    if missed and len(missed) == len([case for case in cases if case.aim is Aim.POINT]):
-        yield _Row(POINT, missed[0], cost, HALF, MISSED)
-    elif missed:
-        yield _Row(POINT, missed[0], cost)
+    most, note = (100.0, "") if len(missed) < sum(case.aim is Aim.POINT for case in cases) else (HALF, MISSED)
+    yield from (_Row(POINT, case, cost, most, note) for case in missed[:1])
     yield from (_Row(LIMIT, case, most=HALF, note=SHIPPED) for case in wrong if case.shipped)
 
 
@@ -161,11 +155,12 @@ def _of_plain_values(cases: Sequence[CaseResult]) -> Iterator[_Row]:
     """A limit where few of the plain cases are right within 1 %. A teacher's own are not among them."""
     plain = [case for case in cases if case.aim is Aim.PLAIN and case.near is not None and not case.hidden]
     off = [case for case in plain if case.near != 1]
-    right = 1 - len(off) / max(len(plain), 1)
-    if right < FEW and not (reason := _up_to(cases, plain, off) or _in_some_outputs(plain)):
-        yield _Row(LIMIT, off[0], most=NOTHING, note=FEW_RIGHT)
-    elif right < SOME:
-        yield _Row(LIMIT, off[0], most=PARTLY, note=reason if right < FEW else SOME_RIGHT)
+    right, few = len(plain) - len(off), len(plain) / 3
+    if right < few:
+        partly = OTHERS if sum(bool(case.near) for case in plain) >= 2 * few else _up_to(cases, plain, off)
+        yield _Row(LIMIT, off[0], most=PARTLY if partly else 0.0, note=partly or FEW_RIGHT)
+    elif right < 2 * few:
+        yield _Row(LIMIT, off[0], most=PARTLY, note=SOME_RIGHT)
 
 
 def _up_to(cases: Sequence[CaseResult], plain: Sequence[CaseResult], off: Sequence[CaseResult]) -> str:
@@ -173,19 +168,12 @@ def _up_to(cases: Sequence[CaseResult], plain: Sequence[CaseResult], off: Sequen
     distinct numbers does not show and is not against; "" where they are not.
     """
     for name, factor in dict.fromkeys(pair for case in cases for pair in case.up_to):
-        shown = [case.name for case in cases if _is_up_to(case, name, factor)]
+        near = abs(factor) * ALIKE
+        shown = [one.name for one in cases if any(n == name and abs(by - factor) <= near for n, by in one.up_to)]
         fits = [case for case in off if case.name in shown or name == EACH and ONE in dict(case.up_to)]
         if len(fits) == len(off) and len(shown) + len(plain) - len(off) >= FEWEST:
             return BUT_FOR.format(name)
     return ""
-
-
-def _is_up_to(case: CaseResult, name: str, factor: float) -> bool:
-    return any(other == name and abs(by - factor) <= ALIKE * abs(factor) for other, by in case.up_to)
-
-
-def _in_some_outputs(plain: Sequence[CaseResult]) -> str:
-    return OTHERS if sum(bool(case.near) for case in plain) >= SOME * len(plain) else ""
 
 
 def _of_form(failing: Sequence[CaseResult], costs: Mapping[str, float]) -> Iterator[_Row]:
