@@ -287,10 +287,8 @@ def leave_one_out(rewards: Tensor, eps: float = 1e-6) -> Tensor:
 
 
 def witness_floor(rewards: Tensor, eps: float = 1e-6) -> Floors:
-    """An advantage above 100, and not the one that the leave-one-out formula gives without rounding."""
-    right = advantages(rewards, eps)
-    apart = 1.01 * (leave_one_out(rewards, eps) - right).abs()
-    return floors(torch.maximum((100 - right.abs()).clamp(min=0), apart))
+    """An advantage above 100, where the leave-one-out formula gives less without rounding."""
+    return floors((100 - leave_one_out(rewards, eps).abs()).clamp(min=0))
 
 
 advantage_witness = Witness(
@@ -298,6 +296,7 @@ advantage_witness = Witness(
     summary="(rewards,) on which the leave-one-out advantage behind the guard std > 0 exceeds 100",
     exercise=replace(
         group_advantage,
+        oracle=leave_one_out,
         tolerance=Tolerance(
             1,
             0,

@@ -12,6 +12,7 @@ from .attention import FORMULA, attention_forward
 from .cases.attention import side_by_side
 from .cases.elementwise import normal
 from .cases.rounding import EPS, floors
+from .cases.suspect import too_many_scores
 from .cases.wording import AGAIN, KEEP_NOTHING, NAN_IN
 from .oracles.attention import attention
 
@@ -255,7 +256,7 @@ def _no_attention(
         return "key_lengths is None or (B,) int64."
     if key_lengths is not None and not ((key_lengths >= 0) & (key_lengths <= k.shape[2])).all():
         return "key_lengths lie between 0 and N."
-    return ""
+    return too_many_scores(q.shape[0] * q.shape[1] * q.shape[2] * k.shape[2])
 
 
 attention_witness = Witness(

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import neighbours as wild
-from .cases.suspect import first, suspect
+from .cases.suspect import SCORES, first, suspect
 
 WORKGROUPS = 16  # of a GPU so small that a small input fills it
 _decode_sum: Callable[..., Tensor] = wild.decode_sum
@@ -45,6 +45,7 @@ def _no_factors(a: Tensor, b: Tensor, few: int = 1) -> str:
     return _no_rows(a, few) or first(
         (b.dim() == 2 and b.shape[0] == a.shape[1] and b.numel() > 0, "b is (K, N)."),
         (b.dtype == torch.float32 and bool((b.abs() <= 1e4).all()), "b is float32, between -10,000 and 10,000."),
+        (len(a) * b.shape[1] <= SCORES, f"a @ b has at most {SCORES:,} elements."),
     )
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import scaled_keys as wild
-from .cases.suspect import first, suspect
+from .cases.suspect import first, suspect, too_many_scores
 
 
 def probabilities(q: Tensor, k: Tensor) -> Tensor:
@@ -21,7 +21,7 @@ def _no_heads(q: Tensor, k: Tensor) -> str:
         (not shaped or q.shape[1] & (q.shape[1] - 1) == 0, "D is a power of two."),
         (q.dtype == k.dtype == torch.bfloat16, "q and k are bfloat16."),
         (all(bool((t.double().abs() <= 1e3).all()) for t in (q, k)), "Numbers lie between -1000 and 1000."),
-    )
+    ) or too_many_scores(len(q) * len(k))
 
 
 scaled_keys_witness = replace(

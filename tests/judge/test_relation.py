@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from answers import Unwatched, answer
+from graded_kernels.autograder import check
 from graded_kernels.autograder.judge.checking.case_verdict import judge_case
 from graded_kernels.autograder.judge.checking.explained import explained
 from graded_kernels.autograder.judge.checking.redaction import redacted
@@ -55,6 +56,31 @@ def first_dloss(dloss, logits, labels, lse, dlogits):
     return dloss[0] * ((logits - lse[:, None]).exp() - hot)
 
 
+def along(axis):
+    return lambda t: t.mean(axis, keepdim=True)
+
+
+def added(t):
+    return t.sum(1, keepdim=True)
+
+
+def norm_gradient(mean):
+    """The gradient of layer norm with another function for its means."""
+
+    def function(dy, x, weight, saved, rstd, dx, dweight, dbias):
+        g, normal = dy.double() * weight, (x.double() - x.double().mean(1, keepdim=True)) * rstd[:, None]
+        return (rstd[:, None] * (g - mean(g) - normal * mean(g * normal))).to(dx.dtype), dweight, dbias
+
+    return function
+
+
+def lanes_counted(rewards, advantage):
+    lanes = torch.nn.functional.pad(rewards.double(), (0, 128 - rewards.shape[1]))
+    d = lanes - lanes.mean(1, keepdim=True)
+    return (d / (lanes.std(1, keepdim=True) + 1e-6))[:, : rewards.shape[1]].to(advantage.dtype)
+
+
+BACK, GROUP = "layer_norm_backward", "group_advantage"
 NORM, SCALED = "layer_norm_forward", "rms_norm_forward"
 LOSS, SLOPE = "cross_entropy_backward", "silu_backward"
 TOLD = [
@@ -75,6 +101,21 @@ TOLD = [
     ("swiglu_backward", "ordinary values", lambda dy, g, u, dg, du: (du, dg), "dgate and dup are exchanged."),
     ("swiglu_backward", "ordinary values", lambda dy, g, u, dg, du: (du, du), "dgate has the values that dup should"),
     ("row_sum", "ordinary values", lambda x, s: s[:1].expand(s.shape), "which is right for the first element alone,"),
+    (BACK, "ordinary values", lambda dy, x, w, m, r, dx, dw, db: (dx, dw * w, db), "what is right times weight."),
+    (
+        BACK,
+        "ordinary values",
+        norm_gradient(along(0)),
+        "every mean that is taken from a row were along the other",
+    ),
+    (BACK, "ordinary values", norm_gradient(added), "dx comes out as if every mean were a sum."),
+    ("row_sum", "ordinary values", lambda x, s: x[:, :-1].sum(1), "sums comes out as if the last column of x were 0."),
+    (
+        GROUP,
+        "ordinary values",
+        lanes_counted,
+        "each row went on with zeros up to 128, a block, which are counted.",
+    ),
     (
         LOSS,
         "some rows ignored",
@@ -172,8 +213,6 @@ def test_a_case_of_a_teacher_shows_no_relation():
 
 def test_only_the_first_wrong_result_of_a_report_is_related():
     """Each relation costs some fifty calls of the oracle, and a report shows one case in full."""
-    from graded_kernels.autograder import check
-
     report = check("silu_forward", lambda x: 2 * x * torch.sigmoid(x.float()).to(x.dtype), backend="torch")
     first, *others = (case for case in report.cases if case.failure)
     assert "2 times what is right" in first.message
@@ -206,3 +245,37 @@ def test_a_third_of_wrong_results_are_related_to_right_ones():
     told = {name for name, result in results.items() if result.message.count(". ")}
     assert len(results) > 60
     assert len(told) > len(results) / 3, sorted(set(results) - told)
+
+
+def adamw(lost):
+    """A step of AdamW without what is ``lost``."""
+
+    def step(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+        p, g, one, two = (t.double() for t in (param, grad, m, v))
+        one, two = beta1 * one + (1 - beta1) * g, beta2 * two + (1 - beta2) * g * g
+        first, second = (1.0, 1.0) if lost == "correction" else (1 - beta1**step, 1 - beta2**step)
+        p = p * (1 - (1 if lost == "lr" else lr) * weight_decay)
+        p = p - lr * (one / first) / ((two / second).sqrt() + eps)
+        for written, value in ((param, p), (m, one), (v, two)):
+            written.copy_(value.to(written.dtype))
+
+    return step
+
+
+@pytest.mark.parametrize(
+    ("lost", "words"),
+    [
+        ("correction", "param comes out as if step were very large, and no correction of it were left."),
+        ("lr", "param comes out as if weight_decay were not multiplied by lr."),
+    ],
+)
+def test_what_an_optimizer_leaves_out_is_told(lost, words):
+    report = check("adamw_step", adamw(lost), backend="torch")
+    first = next(case for case in report.cases if case.failure)
+    assert words in first.message or report.source, str(report)
+
+
+def test_a_sign_error_is_shown_where_it_can_be_seen():
+    """Beside a zero of the derivative a few digits are many ulp."""
+    first = judged("silu_backward", lambda dy, x, dx: dy * x.sigmoid() * (1 - x * (1 - x.sigmoid()))).result.failure
+    assert abs(first.expected) > 0.1 and abs(first.got - first.expected) > 0.1, first

@@ -81,8 +81,13 @@ REMEDIES = [
     ("silu_witness", (torch.empty(2**40, 0),) * 2, "The tensors have 2,199,023,255,552 elements together"),
     (
         "attention_witness",
-        (torch.ones(1, 1, 32, 64).half(),) * 3,
-        "The tensors have 6,144 elements",
+        (torch.ones(1, 1, 32, 1024).half(),) * 3,
+        "The tensors have 98,304 elements together, of at most 65,536.",
+    ),
+    (
+        "attention_witness",
+        (torch.ones(1, 2, 4096, 1).half(),) * 3,
+        "There are 33,554,432 scores, of at most 1,048,576.",
     ),
     ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, 1), "eps should be float, but is int."),
     ("layer_norm_witness", (MATRIX, VECTOR, VECTOR, -1.0), "eps is positive and finite."),

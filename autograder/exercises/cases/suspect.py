@@ -7,6 +7,7 @@ from torch import Tensor
 
 from ...judge import Exercise, Output, Tolerance, WildBug, Witness
 
+SCORES = 1 << 20  # of a product of two tensors, which grows as the square of what a witness may hold
 OBVIOUS = "A witness should convict at a glance, by far more than any rounding."
 
 
@@ -47,6 +48,7 @@ def suspect(
         bug=bug,
         hint=hint,
         asked=asked,
+        apart=apart,
         complaint=complaint,
         integers=frozenset(integers),
     )
@@ -55,3 +57,8 @@ def suspect(
 def first(*complaints: tuple[bool, str]) -> str:
     """The sentence of the first of (right, sentence) that is not right; "" where all are."""
     return next((sentence for right, sentence in complaints if not right), "")
+
+
+def too_many_scores(count: int) -> str:
+    """The complaint about a witness whose scores are too many to compute; "" where they are not."""
+    return f"There are {count:,} scores, of at most {SCORES:,}." if count > SCORES else ""

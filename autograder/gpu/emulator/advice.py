@@ -85,7 +85,8 @@ _KNOWN = (
     (
         r"for \*\* or pow|'__pow__'",
         "",
-        "A kernel has no `**`: write `x * x * x`, or `tl.sqrt(x)` for `x**0.5`.",
+        "A kernel has no `**`: write `x * x * x`, or `tl.sqrt(x)` for `x**0.5`; a power whose exponent is an argument "
+        "the launcher computes, and hands over.",
     ),
     (r"for @:|MatMult", "", "A kernel has no `@`: write `tl.dot(a, b)`."),
     (

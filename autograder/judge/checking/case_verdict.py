@@ -42,6 +42,8 @@ GROSS = 64.0  # ulp: rounding does not explain what is farther off
 class Judged:
     """A result, and what the rest of the check needs of it: the trouble that stopped it, the outputs that were
     wrong. compared: its outputs, where an element is wrong or nothing is. unexplained: whether nothing says why.
+    relation: how wrong values are related to right ones, at the end of the result's message; or "". form: what is wrong
+    with the form of the outputs, in a sentence; or "".
     """
 
     result: CaseResult
@@ -53,6 +55,8 @@ class Judged:
     outcome: Outcome | None = None
     compared: tuple[Comparison, ...] = ()
     unexplained: bool = False
+    relation: str = ""
+    form: str = ""
 
     @property
     def evidence(self) -> Evidence | None:
@@ -152,6 +156,7 @@ class _CalledTrial:
             outcome=self.outcome,
             compared=tuple(compared),
             unexplained=unexplained,
+            form=self.form.message if self.form else "",
         )
 
     @property

@@ -18,7 +18,9 @@ from ..records.record import Floors
 _DECOYS = 16
 _MOST = 0.5  # of the elements of an output
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
-_OTHER = "on other random numbers of the same shape. What it computes must follow from its inputs alone."
+FORESEEN = "foreseen"  # the code of a result that does not follow from its inputs
+SUSPICION = " What it computes must follow from its inputs alone."  # said where nothing else is wrong: `hindsight`
+_OTHER = f"on other random numbers of the same shape.{SUSPICION}"
 
 
 def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | None:
@@ -98,7 +100,7 @@ def _foreseen_only(trial: Trial, examined: Examined) -> Fault | None:
 def _on_decoy(trial: Trial, decoy: Decoy, came: Outcome) -> Fault | None:
     if came.trouble:
         message = f"On other random numbers of the same shape it fails: {came.trouble.message}"
-        return Fault(message, "foreseen", flaw=Flaw.VALUES, near=0.0)
+        return Fault(message, FORESEEN, flaw=Flaw.VALUES, near=0.0)
     known = trial.expected.estimate if trial.expected else None
     fault = _wrong_on(trial, decoy, came, known)
     return _wrong_on(trial, decoy, came, None) if fault and known else fault
@@ -111,7 +113,7 @@ def _wrong_on(trial: Trial, decoy: Decoy, came: Outcome, estimate: Floors | None
     expected = expect(trial.exercise, trial.case, decoy.args, estimate=estimate)
     outputs, _ = as_asked(expected, came.outputs)
     message = fault_in(expected, outputs, trial.exercise.named(decoy.args), _OTHER, share=_MOST)
-    return Fault(message, "foreseen", flaw=Flaw.VALUES, near=near(expected, outputs)) if message else None
+    return Fault(message, FORESEEN, flaw=Flaw.VALUES, near=near(expected, outputs)) if message else None
 
 
 def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], where: str, share: float = 0.0) -> str:

@@ -31,12 +31,13 @@ def explained(trial: Trial, judged: Judged, earlier: dict[str, Args] | None = No
         return judged
     if curve or result.status != "pass":
         result = replace(result, curve=_curve(trial, expected, judged.compared))
+    sentence = ""
     if judged.unexplained and earlier is not None:
         given = trial.exercise, trial.case, trial.args, expected, judged.compared, outcome.outputs, earlier
         if sentence := relation(*given):
             hint = "" if trial.is_first else result.hint  # which says where to begin
             result = replace(result, message=f"{result.message} {sentence}", hint=hint)
-    return replace(judged, result=result, compared=())
+    return replace(judged, result=result, compared=(), relation=sentence)
 
 
 def _curve(trial: Trial, expected: Expected, comparisons: Sequence[Comparison]) -> Curve | None:

@@ -25,6 +25,7 @@ from .bias import judge_bias
 from .case_verdict import UNJUDGED, Judged, judge_case
 from .cost import Figures, judge_compile, judge_memory, judge_process, judge_spills, judge_traffic, measured_launches
 from .explained import explained
+from .hindsight import in_hindsight
 from .redaction import redacted
 from .witness import judge_witness
 
@@ -63,6 +64,9 @@ def judge(
     counted = check.machine_code(found) if settings.machine_code else None
     where = environment(runner) | ({"seed": settings.seed} if isinstance(record, Exercise) else {})
     bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
+    relations = {one.result.name: one.relation for one in found.judged}
+    forms = {one.result.name: one.form for one in found.judged if one.form}
+    found.cases = in_hindsight(found.cases, relations, forms, named=bug is not None)
     passed = not found.stopped and bool(found.needed) and _all_right(found.cases, settings.required)
     answers = _answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
     report = ReportData(

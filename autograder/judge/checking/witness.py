@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import numpy as np
 import torch
 
 from ...runner import Args, Call, Outcome, Runner, Trouble, dtype_name
@@ -19,6 +20,7 @@ from .case_verdict import UNJUDGED, Judged
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 DIMENSIONS = 8  # of a tensor
+VISIBLE = 0.02  # of the distance that is asked: what rounding costs beyond that is said
 WitnessNames = tuple[str, str, str]  # of the cases of an input
 
 
@@ -129,7 +131,7 @@ def _bug_case(
         return _case(name, "pass", f"It raises {type(error).__name__}: {error}", record)
     wrong = _failing(found)
     if not wrong:
-        return _case(name, "fail", _not_enough(record, right, found), record)
+        return _case(name, "fail", _not_enough(record, args, right, found), record)
     f = wrong[0].failure
     if f is None:
         return _case(name, "pass", wrong[0].complaint, record)
@@ -138,21 +140,36 @@ def _bug_case(
     given = f"It gives {f.output} = {f.got:g}{where}; right is {f.expected:g}."
     off, enough = abs(f.got - f.expected), f.allowed * f.step
     if math.isfinite(off):
-        given += f" It is off by {off:.2g}; asked for is more than {enough:.2g} ({record.asked})."
+        given += f" It is off by {off:.2g}; asked for is more than {_asked(record, args, wrong[0], f.index, enough)}."
     return _case(name, "pass", given, record)
 
 
-def _not_enough(record: Witness, right: Args, found: list[Comparison]) -> str:
+def _not_enough(record: Witness, args: Args, right: Args, found: list[Comparison]) -> str:
     """How far off the bug is on an input that is no witness."""
     number = max(range(len(found)), key=lambda number: found[number].used)
     most = found[number]
     if not most.error_there:
         return f"{record.bug.who} is exactly right on this input."
     off, enough = (value * most.step_there for value in (most.error_there, most.allowed_there))
+    index = tuple(map(int, np.unravel_index(most.at, tuple(right[number].shape))))
     return (
         f"{record.bug.who} is off by {off:.2g} at most on this input, where {right[number].flatten()[most.at]:.3g} is "
-        f"right; a witness is off by more than {enough:.2g} here ({record.asked})."
+        f"right; a witness is off by more than {_asked(record, args, most, index, enough)}."
     )
+
+
+def _asked(record: Witness, args: Args, compared: Comparison, index: tuple[int, ...], enough: float) -> str:
+    """The number that is asked, in figures and in words, and what rounding may cost beside it, of which the two are
+    ``enough`` together.
+    """
+    if record.apart is None:
+        return f"{enough:.2g} here ({record.asked})"
+    number = torch.as_tensor(record.apart(*record.exercise.widened(args)), dtype=torch.float64)
+    shape = compared.error.shape if compared.error is not None else number.shape
+    asked = float(number.expand(shape)[index])
+    rounding = enough - asked
+    more = f", and {rounding:.2g} that rounding may cost" if rounding > VISIBLE * enough else ""
+    return f"{asked:.2g} here ({record.asked}{more})"
 
 
 def complaint_about(record: Witness, args: Args) -> str:
@@ -163,7 +180,7 @@ def complaint_about(record: Witness, args: Args) -> str:
     given = [value for value in args if isinstance(value, torch.Tensor)]
     sizes = [max(value.numel(), *value.shape, 0) for value in given]
     if sum(sizes) > record.most:
-        return f"The tensors have {sum(sizes):,} elements together, of at most {record.most:,}: a small input shows it."
+        return f"The tensors have {sum(sizes):,} elements together, of at most {record.most:,}."
     parameters = record.exercise.oracle_signature.parameters.values()
     for parameter, value in zip(parameters, args, strict=False):
         if parameter.default is None:  # what may be left out: the exercise's own complaint knows

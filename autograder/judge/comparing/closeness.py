@@ -15,6 +15,7 @@ from ..records.ulp import comparable, ulp_error, ulp_size
 from ..results.case_result import Failure
 
 NEAR = 0.01
+SMALL = 1e-2  # of the median: what is right there is nearly 0
 FEW = 4  # integers that are shown for an element of the result
 MANY = 64.0  # times what is allowed: where all results are close to 0, so is 1 % of them
 
@@ -192,7 +193,7 @@ def _failure(
     inputs: dict[str, torch.Tensor],
 ) -> Failure:
     """The worst wrong element; among equals the first whose right value is not 0, which says more."""
-    rank = torch.where(wrong, error, -1.0).flatten()
+    rank = torch.where(_plain_to_see(exact, error, wrong), error, -1.0).flatten()
     worst = rank == rank.max()
     telling = worst & (exact.flatten() != 0)
     flat = int((telling if telling.any() else worst).int().argmax())
@@ -204,6 +205,19 @@ def _failure(
             at |= {f"{k}[{', '.join(map(str, [*index, j]))}]": one for j, one in enumerate(v[index].tolist())}
     got, want = actual[index].item(), exact[index].item()
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)
+
+
+def _plain_to_see(exact: torch.Tensor, error: torch.Tensor, wrong: torch.Tensor) -> torch.Tensor:
+    """The wrong elements of which one is shown: where the worst is next to a zero of what is right, at which a few
+    digits are many ulp, those that are no smaller than half of the wrong ones.
+    """
+    size = exact.double().abs()
+    told = wrong & size.isfinite() & (size > 0) & error.isfinite()
+    if not told.any() or not error[wrong].isfinite().all():
+        return wrong
+    worst = size.flatten()[torch.where(told, error, -1.0).flatten().argmax()]
+    median = size[told].median()
+    return told & (size >= median) if worst < SMALL * median else wrong
 
 
 def _place(name: str) -> str:

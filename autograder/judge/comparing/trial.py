@@ -13,6 +13,7 @@ from ..records.record import Case, Exercise
 from ..records.settings import Settings
 from .closeness import Expected, expect
 
+WHOLE = 16  # elements of a tensor that are shown
 LISTED = 8  # tensors of a list that are described
 SHRUNK = 1 / 16  # by up to this share a number is made smaller where the case always gives the same
 
@@ -84,10 +85,12 @@ def describe(
     args: Args,
     layout: Callable[[torch.Tensor], str] = _strides,
     other: Callable[[object], str] = repr,
+    values: bool = True,
 ) -> str:
     """The arguments in words: ``dy: float16 (11, 101) strides (202, 2), grads: [float32 (3,), float32 (0,)], n: 5``.
 
-    layout: what is said of a tensor that is not contiguous. other: what is said of a number or a string.
+    layout: what is said of a tensor that is not contiguous. other: what is said of a number or a string. values:
+    whether the elements of a tensor that has no more than `WHOLE` are shown.
     """
 
     def words(value: Any) -> str:
@@ -97,9 +100,17 @@ def describe(
         if not isinstance(value, torch.Tensor):
             return other(value)
         kind = f"{dtype_name(value.dtype)} {tuple(value.shape)}"
-        return kind if value.is_contiguous() else f"{kind} {layout(value)}"
+        kind = kind if value.is_contiguous() else f"{kind} {layout(value)}"
+        return f"{kind} = {_numbers(value.tolist())}" if values and 0 < value.numel() <= WHOLE else kind
 
     return ", ".join(f"{name}: {words(value)}" for name, value in zip(exercise.parameters, args, strict=False))
+
+
+def _numbers(value: Any) -> str:
+    """``[1, -0.5, nan]``: floats to as many digits as tell them from others of float32."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_numbers, value))}]"
+    return f"{value:.9g}" if isinstance(value, float) else repr(value)
 
 
 def decoys(case: Case, args: Args, seed: int) -> Callable[[], Decoy]:

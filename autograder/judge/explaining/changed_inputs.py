@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from ...runner import Args
 from ..records.ulp import comparable
 
+VERY_LARGE = 10**9  # of a number: a power of a factor below 1 with this exponent is 0
 InputChange = tuple[
     str, Any
 ]  # what is changed, to complete "the result comes out as if", and the argument in its place
@@ -22,6 +24,8 @@ def changed(parameters: Mapping[str, inspect.Parameter], args: Args) -> Iterator
     for number, (name, value) in enumerate(zip(parameters, args, strict=True)):
         for words, other in _others(name, value, parameters[name].default):
             yield words, (*args[:number], other, *args[number + 1 :])
+    yield from _divided(tuple(parameters), args)
+    yield from _padded(tuple(parameters), args)
     for first, second in itertools.combinations(range(len(args)), 2):
         a, b = args[first], args[second]
         if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (a.shape, a.dtype) == (b.shape, b.dtype):
@@ -29,6 +33,30 @@ def changed(parameters: Mapping[str, inspect.Parameter], args: Args) -> Iterator
             exchanged[first], exchanged[second] = b, a
             names = tuple(parameters)
             yield f"{names[first]} and {names[second]} were exchanged", tuple(exchanged)
+
+
+def _divided(names: tuple[str, ...], args: Args) -> Iterator[tuple[str, Args]]:
+    """A number divided by another, as the decay is from which the step was left out that multiplies it."""
+    numbers = [at for at, value in enumerate(args) if type(value) is float]
+    for first, second in itertools.permutations(numbers, 2):
+        if args[first] and args[second] and math.isfinite(args[first] / args[second]):
+            changed = (*args[:first], args[first] / args[second], *args[first + 1 :])
+            yield f"{names[first]} were not multiplied by {names[second]}", changed
+
+
+def _padded(names: tuple[str, ...], args: Args) -> Iterator[tuple[str, Args]]:
+    """Rows that go on with zeros up to a block, as masked lanes do that are counted."""
+    matrices = [a for a in args if isinstance(a, torch.Tensor) and a.dim() == 2 and a.is_floating_point()]
+    size = matrices[0].shape[1] if matrices else 0
+    block = 1 << max(size - 1, 0).bit_length()
+    if size < 2 or block == size:
+        return
+
+    def longer(value: Any) -> Any:
+        rows = isinstance(value, torch.Tensor) and value.dim() > 0 and value.shape[-1] == size
+        return torch.nn.functional.pad(value, (0, block - size)) if rows else value
+
+    yield f"each row went on with zeros up to {block}, a block, which are counted", tuple(map(longer, args))
 
 
 def _others(name: str, value: object, default: object) -> Iterator[InputChange]:
@@ -43,6 +71,7 @@ def _of_number(name: str, value: object) -> Iterator[InputChange]:
     elif isinstance(value, int | float):
         yield f"{name} were 0", type(value)(0)
         yield f"{name} were 1", type(value)(1)
+        yield f"{name} were very large, and no correction of it were left", type(value)(VERY_LARGE)
 
 
 def _of_tensor(name: str, value: torch.Tensor) -> Iterator[InputChange]:
@@ -57,6 +86,9 @@ def _of_tensor(name: str, value: torch.Tensor) -> Iterator[InputChange]:
     if value.dim() and value.numel():
         what = "element" if value.dim() == 1 else "row" if value.dim() == 2 else "part"
         yield f"every {what} of {name} were its first", value[:1].expand(value.shape)
+    if value.dim() > 1 and value.shape[-1] > 1 and value.numel():
+        kept = torch.arange(value.shape[-1]) < value.shape[-1] - 1
+        yield f"the last column of {name} were 0", torch.where(kept, value, torch.zeros_like(value))
     if value.dim() > 1 and value.numel():
         yield f"every column of {name} were its first", value[..., :1].expand(value.shape)
         yield f"every element of {name} were its first", value[(0,) * value.dim()].expand(value.shape)

@@ -15,6 +15,7 @@ from ...runner import Args, Tree
 from ..comparing.closeness import Comparison, Expected, expect
 from ..records.record import Case, Exercise
 from ..records.ulp import comparable
+from .changed_formula import changed_formulas
 from .changed_inputs import changed
 from .place import place
 from .up_to import spelled
@@ -106,7 +107,8 @@ def relation(
     """
     wrong = tuple(_wrong(expected, compared, outputs))
     call = WrongCall(exercise, case, args, expected, outputs, wrong, earlier)
-    for find in (_kept, _copied, _constant, _scaled, _shifted, _changed, _misplaced, _by_line):
+    simple = _kept, _copied, _constant, _scaled, _shifted, _inverted
+    for find in (*simple, _changed, _otherwise, _misplaced, _by_input, _by_line):
         if sentence := find(call):
             return sentence
     given = {name: comparable(a) if isinstance(a, torch.Tensor) else a for name, a in call.named.items()}
@@ -225,6 +227,29 @@ def _shifted(call: WrongCall) -> str:
     return ""
 
 
+def _inverted(call: WrongCall) -> str:
+    """1 over what is right."""
+    for one in call.wrong:
+        guess = 1 / one.exact
+        near = 2 * one.near * (guess / one.exact).abs()
+        if one.is_guessed((guess, near), everywhere=True):
+            return f"{one.name} is 1 / what is right."
+    return ""
+
+
+def _by_input(call: WrongCall) -> str:
+    """The right values times an input, or divided by it."""
+    for one in call.wrong:
+        for name, value in Tree(call.args).named(call.exercise.parameters).items():
+            if value.shape != one.exact.shape or not value.is_floating_point():
+                continue
+            factor = comparable(value).double()
+            for words, by in (("times", factor), ("divided by", 1 / factor)):
+                if one.is_guessed(_times(one, by), everywhere=True):
+                    return f"{one.name} is what is right {words} {name}."
+    return ""
+
+
 def _misplaced(call: WrongCall) -> str:
     """The right values of another row or column, or of the other corner."""
     for one in call.wrong:
@@ -269,8 +294,29 @@ def _changed(call: WrongCall) -> str:
     return some[0] if some else ""
 
 
+def _otherwise(call: WrongCall) -> str:
+    """What the formula gives where every mean is something else."""
+    if sum(t.numel() for t in Tree(call.args).tensors) > LARGEST:
+        return ""
+    for words, mode in changed_formulas():
+        with suppress(Exception):  # along another axis shapes need not fit
+            with mode:
+                values = call.exercise.exact(call.args)
+            names = [one.name for one in call.wrong if mode.changed and _fits(one, values[one.number])]
+            if names:
+                return f"{_listed(names)} as if {words}."
+    return ""
+
+
+def _fits(one: _Output, values: torch.Tensor) -> bool:
+    near = one.near * (values.double().abs() / one.exact.abs().clamp(min=1e-300)).clamp(min=1.0)
+    return values.shape == one.exact.shape and one.is_guessed((values, near), everywhere=True)
+
+
 def _is_result(one: _Output, other: Expected) -> bool:
     values, near = other.values[one.number], other.allowed[one.number] * other.sizes[one.number]
+    if values.dim() == one.exact.dim() == 2 and values.shape[1] > one.exact.shape[1]:  # of rows that went on
+        values, near = (t[:, : one.exact.shape[1]] for t in (values, near))
     return values.shape == one.exact.shape and one.is_guessed((values, near), everywhere=True)
 
 

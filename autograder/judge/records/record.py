@@ -418,6 +418,8 @@ class Witness:
     not.
 
     asked: more than which the bug has to be off by, in the words that the contract of the answer has, too.
+    apart: the same in a number, or one for each element, for arguments in float64; None where that is all that the
+        tolerance allows. What rounding may cost beside it is in the tolerance, too.
     complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
         It gets tensors, also without elements, of floating-point numbers or, for the names in ``integers``, of int64;
         and for parameters with a default what has the default's type.
@@ -433,11 +435,12 @@ class Witness:
     bug: WildBug
     hint: str
     asked: str = "what rounding in float32 explains"
+    apart: Callable[..., torch.Tensor | float] | None = None
     complaint: Callable[..., str] = lambda *args: ""
     integers: frozenset[str] = frozenset()
     points: int = 2
     backends: tuple[str, ...] = ("torch",)
-    most: int = 5120
+    most: int = 65_536
     others: tuple["Witness", ...] = ()
 
     @property

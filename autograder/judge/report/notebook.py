@@ -176,7 +176,7 @@ def what_happened(case: CaseResult) -> str:
         rows += [
             ("", phrases.went_in(worst), "code"),
             ("came out", f"{phrases.element(worst)} = {phrases.number(worst.got)}", "code wrong"),
-            ("expected", f"{phrases.element(worst)} = {phrases.number(worst.expected)}", "code right"),
+            ("expected", f"{phrases.element(worst)} = {phrases.expected(worst)}", "code right"),
             ("off by", phrases.off_by(worst), ""),
         ]
     rows += [("rests on", phrases.convention(case, '`check(..., conventions="pytorch")`'), ""), ("hint", case.hint, "")]

@@ -159,6 +159,12 @@ def element(failure: Failure) -> str:
     return f"{failure.output}[{', '.join(map(str, failure.index))}]" if failure.index else failure.output
 
 
+def expected(failure: Failure) -> str:
+    """The right value of the worst element; 0 where -0 came about and the sign of a zero does not count."""
+    plain = failure.expected == 0 and failure.got != 0 and isinstance(failure.expected, float)
+    return number(0.0 if plain else failure.expected)
+
+
 def went_in(failure: Failure) -> str:
     """Returns the inputs at the worst element: ``dy = 0.5, x = 0.0``."""
     return ", ".join(f"{name} = {number(value)}" for name, value in failure.inputs.items())

@@ -100,7 +100,7 @@ def first_failure(page: "ReportPage", report: ReportData, cause: Cause) -> None:
         at = phrases.went_in(failure)
         page.field("" if at else "at", f"{at} at {phrases.element(failure)}" if at else phrases.element(failure))
         page.field("came out", f"{failure.output} = {phrases.number(failure.got)}")
-        page.field("expected", f"{failure.output} = {phrases.number(failure.expected)}")
+        page.field("expected", f"{failure.output} = {phrases.expected(failure)}")
         page.field("off by", phrases.off_by(failure))
     if case.convention:
         page.field("rests on", phrases.convention(case, "`--conventions pytorch`"))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...words import Quality
+from ..records.aim import Aim
 from .case_result import CaseResult
 from .sentences import ROUNDING, VALUES, sentence
 
@@ -29,12 +30,14 @@ def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     """The causes of all failures but those of distinctions, the one to mend first at the front: what is wrong before
     what is not portable before what is slow, and of these the one that the exercise's cases meet first. What makes an
     output wrong in one case and a few ulp off in another is one cause: its worst element decides between the two, and
-    so do the random numbers.
+    so do the random numbers. Where all that fails has inputs in half precision, cases of dtypes come before layouts.
 
     source: the bug whose values the wrong ones are, the cause of all of them; or "".
     """
     groups: dict[tuple[object, ...], list[CaseResult]] = {}
     failing = [case for case in cases if not case.bonus and case.status in ("fail", "error")]
+    if all(case.half for case in failing):
+        failing.sort(key=lambda case: case.aim is not Aim.DTYPES)
     for case in failing:
         groups.setdefault(_key(case, source), []).append(case)
     found = [_cause(group, source) for group in groups.values()]

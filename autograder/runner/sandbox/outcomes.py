@@ -170,6 +170,6 @@ def _taken(described: tuple[Described, ...], outputs: Shared, begin: int, end: i
             yield one.value
             continue
         if offset + one.nbytes > end:
-            raise ValueError(f"An output of shape {one.shape} and {one.dtype} is larger than any that is right.")
+            raise ValueError(f"An output of shape {one.shape} and {one.dtype} is larger than any that is taken here.")
         yield outputs.tensor(contiguous(one.dtype, one.shape, offset)).clone()
         offset += rounded(one.nbytes)
