@@ -18,6 +18,7 @@ from ..comparing.trial import Trial, describe
 from ..explaining.fingerprint import Evidence
 from ..explaining.up_to import but_for_its_graph, up_to
 from ..records.aim import Aim, Flaw
+from ..records.ulp import HALVES
 from ..report.distance import used
 from ..results.case_result import CaseResult, CaseStatus, Failure
 from ..results.sentences import ROUNDING, VALUES
@@ -142,6 +143,7 @@ class _CalledTrial:
             aim = Aim.PLAIN  # values that are wrong are no matter of the rows beside them
         more |= {"convention": case.convention, "aim": aim}
         more["shipped"] = exercise.is_for_a_shipped_bug(case, args) and aim is not Aim.PLAIN
+        more["half"] = any(t.dtype in HALVES for t in Tree(args).tensors)
         more.setdefault("near", 1.0)
         more.setdefault("form", self.form.code if self.form else "")
         if status in ("fail", "error"):
