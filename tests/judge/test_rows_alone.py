@@ -1,5 +1,6 @@
 """A case that asks for each row alone: a row's bits, whatever rows are beside it."""
 
+import contextlib
 import dataclasses
 
 import pytest
@@ -8,6 +9,7 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
+from graded_kernels.autograder.runner.sandbox import Worker
 from graded_kernels.kernels.wild import neighbours as wild
 
 ALONE = "each row alone"
@@ -40,6 +42,22 @@ def test_a_block_that_follows_the_rows_costs_the_point():
     assert "They part: there `tl.dot` adds K in 4 blocks of 64 (line 17), here `tl.dot` adds K in 7 blocks of 32" in (
         found.message
     )
+
+
+PARTS = ("parts = triton.cdiv(N, PART)", "PART = 1024 if M < 256 else 256\n    parts = triton.cdiv(N, PART)")
+
+
+@pytest.mark.parametrize("isolated", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_parts_that_follow_the_rows_are_seen_where_the_bits_are_the_same(only, isolated):
+    """The sums of the emulator hide another order of these numbers; what is computed from what tells it."""
+    only("norm_of_rows", ALONE)
+    wrong, settings = answer("norm_of_rows", "triton", *PARTS), Settings("triton", compiler=False)
+    with Worker() if isolated else contextlib.nullcontext() as worker:
+        report = check_answer(wrong, settings, worker=worker)
+    (found,) = failing(report).values()
+    assert (found.name, found.code, found.place) == (ALONE, "neighbours", "y")
+    assert "are computed otherwise than in the batch of 300, though with these numbers" in found.message
+    assert "They part: there reduction sum of 2 numbers, once" in found.message
 
 
 def test_what_the_case_does_not_ask_is_no_fault(only):

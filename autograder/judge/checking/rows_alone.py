@@ -1,11 +1,11 @@
-"""Whether a row's result has the same bits whatever rows are beside it, in a case that asks for it."""
+"""A row's result, and how it is computed, whatever rows are beside it: in a case that asks for it."""
 
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from ...runner import Args, Examined, Outcome
+from ...runner import Args, Examined
 from ..batches.compositions import Composition, compositions
 from ..batches.dependence import Difference, difference
 from ..comparing.fault import Fault
@@ -21,16 +21,20 @@ def changed_by_neighbours(trial: Trial, examined: Examined) -> Fault | None:
     """
     if not trial.case.each_row_alone:
         return None
-    rows = len(trial.args[0])
+    rows, sizes = len(trial.args[0]), set[int]()
     for one in compositions(rows):
-        if not one.beside and (fault := _in(one, trial, examined, rows)):
+        if not one.beside and (fault := _in(one, trial, examined, len(one.rows) not in sizes)):
             return fault
+        sizes.add(len(one.rows))
     return None
 
 
-def _in(one: Composition, trial: Trial, examined: Examined, rows: int) -> Fault | None:
-    """The fault that one other batch shows."""
-    came = _called(one, trial)
+def _in(one: Composition, trial: Trial, examined: Examined, followed: bool) -> Fault | None:
+    """The fault that one other batch shows. followed: whether histories are compared, too: they differ where something
+    is computed otherwise, whatever the bits.
+    """
+    rows, called = len(trial.args[0]), _called(one, trial)
+    came = called.proven
     if came.trouble:
         message = f"Called on {one.what} of its {rows}, it fails: {came.trouble.sentence}"
         return Fault(message, NEIGHBOURS, flaw=Flaw.VALUES)
@@ -42,13 +46,23 @@ def _in(one: Composition, trial: Trial, examined: Examined, rows: int) -> Fault 
         if told:
             parts = _parting(told, number, _arguments(one, trial.args), examined)
             return Fault(_sentence(told, rows) + parts, NEIGHBOURS, names[number], flaw=Flaw.VALUES)
+    pairs = zip(called.histories, examined.histories, strict=False) if followed else ()
+    for number, (now, before) in enumerate(pairs):
+        differ = now[places] != before[of]
+        if came.outputs[number].is_floating_point() and differ.any():
+            place, *element = differ.nonzero()[0].tolist()
+            first = of[place], places[place], tuple(element)
+            told = Difference(one.what, len(one.rows), names[number], int(differ.sum()), differ.numel(), *first)
+            parts = _parting(told, number, _arguments(one, trial.args), examined)
+            said = f"A row's result depends on the rows beside it. {_capital(told.sentence(rows))}.{parts}"
+            return Fault(said, NEIGHBOURS, names[number], flaw=Flaw.VALUES)
     return None
 
 
-def _called(one: Composition, trial: Trial) -> Outcome:
+def _called(one: Composition, trial: Trial) -> Examined:
     layouts = tuple((dtype, torch.Size((len(one.rows), *shape[1:]))) for dtype, shape in trial.call.layouts)
     call = replace(trial.call, args=_arguments(one, trial.args), layouts=layouts, order=None, decoy=None, fresh=True)
-    return trial.runner.examine(call).proven
+    return trial.runner.examine(call)
 
 
 def _arguments(one: Composition, args: Args) -> Args:
@@ -61,10 +75,14 @@ def _sentence(told: Difference, rows: int) -> str:
     apart = f", {told.ulp:.3g} ulp apart" if told.ulp else ""
     at = ", ".join(map(str, (told.row, *told.element)))
     return (
-        f"A row's result depends on the rows beside it. {told.called[0].upper()}{told.called[1:]}: "
+        f"A row's result depends on the rows beside it. {_capital(told.called)}: "
         f"{told.differ:,} of {told.compared:,} elements of {told.output} have other bits than among {rows} rows; the "
         f"first, {told.output}[{at}], is {told.here} there and {told.whole} here{apart}."
     )
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _parting(told: Difference, output: int, args: Args, examined: Examined) -> str:

@@ -83,6 +83,13 @@ class FollowedCall:
     launches: tuple[Launched, ...] = ()
     operators: "ResultOperators | None" = None
 
+    @property
+    def hashes(self) -> tuple[torch.Tensor, ...]:
+        """The history of each element of each output, int64; none where programs ran one by one."""
+        if self.one_by_one:
+            return ()
+        return tuple(torch.from_numpy(np.ascontiguousarray(self.of(one)).view(np.int64)) for one in self.outputs)
+
     def element(self, output: int, index: Index) -> FollowedElement:
         """The element of an output."""
         return FollowedElement(self.histories, self.of(self.outputs[output])[index])

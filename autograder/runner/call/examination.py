@@ -92,6 +92,13 @@ class Examined:
         """The launches of the first call, with ``fill`` in masked-off lanes."""
         return self.first
 
+    @property
+    def histories(self) -> Args:
+        """For each result an int64 for each of its elements, alike where they were computed alike; none where that is
+        not known.
+        """
+        return ()
+
     def parting(self, other: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
         """Where the computation of an element of a result parts from that of an element of a call on ``other``, in
         words: what is done here, and what there; none where that is not known.

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -170,6 +170,10 @@ class InProcess:
             return ()
         mine, other = self.followed(args), self.followed(others)
         return parting(mine.element(output, here), other.element(output, there))
+
+    def histories(self, args: Args) -> Args:
+        """See `Examined.histories`: of a call on ``args``."""
+        return self.followed(args).hashes if mode() == "emulator" and self._emulated() else ()
 
     def followed(self, args: Args) -> FollowedCall:
         """A call in the emulator that keeps the history of each float."""
@@ -339,6 +343,11 @@ class _ExaminedInProcess(Examined):
     def refilled(self, fill: float) -> Outcome:
         """The outcome of another call, with ``fill`` in masked-off lanes."""
         return self._runner.once(self.call.args, fill=fill, launches=False)
+
+    @cached_property
+    def histories(self) -> Args:
+        """By another call in the emulator."""
+        return self._runner.histories(self.call.args)
 
     def parting(self, other: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
         """Where the computation of two elements parts, by the histories of two more calls in the emulator."""

@@ -62,7 +62,7 @@ class CallMemory:
         return [
             {"args": _specs(call.args, self._layouts), "shuffle": call.shuffle, "fill": call.fill}
             | {"plan": call.plan, "room": room, "launches": call.launches}
-            | {"follow": call.follow, "compare": call.compare}
+            | {"follow": call.follow, "compare": call.compare, "histories": call.histories}
             for call, room in zip(self._calls, self._rooms, strict=True)
         ]
 

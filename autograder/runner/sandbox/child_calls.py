@@ -14,7 +14,8 @@ from .status import Status
 class ChildCall:
     """One of the calls that a child makes. room: the slot of the output memory, if the outputs are needed. plan: record
     what is done with the tensors instead of computing a result. follow: an element of a result, by output and index,
-    whose history is all that is wanted. compare: report where it parts from the one followed before.
+    whose history is all that is wanted. compare: report where it parts from the one followed before. histories:
+    the results are the histories of the elements instead of their numbers.
     """
 
     args: Args
@@ -26,6 +27,7 @@ class ChildCall:
     launches: bool = True  # report what was launched
     follow: tuple[int, Index] | None = None
     compare: bool = False
+    histories: bool = False
 
 
 class Came(NamedTuple):

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import torch
+
 from ...gpu import ATEN, KernelLaunch
 from ..call.examination import Call, Examined, Index, Layouts
 from ..call.outcome import FINISHING, Decoy, MovedBytes, Outcome, Trouble
@@ -124,6 +126,16 @@ class Proof(Examined):
             (_, report), *_ = self._answer.ask(job, [call], ())
             found = report.parting
         return found
+
+    @functools.cached_property
+    def histories(self) -> Args:
+        """As `Examined.histories`, of the kernels alone."""
+        recorded = self._recorded
+        if isinstance(recorded, Outcome):
+            return ()
+        job = {"mode": "replay", "plan": recorded[0], "kernels": recorded[1]}
+        layouts = tuple((torch.int64, shape) for _, shape in self.call.layouts)
+        return self._answer.ask(job, [ChildCall(self.call.args, 0, histories=True)], layouts)[0].outcome.outputs
 
     @property
     def computes_outside(self) -> dict[str, int]:

@@ -82,6 +82,8 @@ def run(
         for call in job["calls"]:
             if call["follow"]:
                 report = functions.follow(call, calls(function), memory)
+            elif call["histories"]:
+                report = _histories(call, calls(function), memory, room)
             else:
                 report = _one(call, function, calls, memory, room)
             parent.send(_with_origin(report, functions.failed))
@@ -189,6 +191,15 @@ class _Functions:
             forget()
             self._kernels, self._cut_out = Kernels(cut_out), cut_out
         return self._kernels
+
+
+def _histories(call: dict[str, Any], runner: InProcess, inputs: mmap.mmap, outputs: mmap.mmap) -> dict[str, Any]:
+    """A report whose outputs are the histories of the results' elements; of none where they are not known."""
+    try:
+        known = runner.followed(_arguments(call["args"], inputs)).hashes
+        return _report(Outcome()) | {"outputs": _deliver(known, outputs, *call["room"])}
+    except BaseException as error:
+        return _report(Outcome(trouble=_trouble(error)))
 
 
 def _one(
