@@ -20,6 +20,7 @@ from .moe_sum import moe_sum
 from .policy_loss import policy_loss
 from .rms_norm import rms_norm
 from .rotary import rotary
+from .scales_function import quantize_blocks, quantize_mx, scaled_matmul
 from .silu import silu
 from .softcap import softcap
 from .swiglu import swiglu
@@ -39,8 +40,11 @@ __all__ = [
     "masked_softmax",
     "moe_sum",
     "policy_loss",
+    "quantize_blocks",
+    "quantize_mx",
     "rms_norm",
     "rotary",
+    "scaled_matmul",
     "silu",
     "softcap",
     "swiglu",

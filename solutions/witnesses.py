@@ -156,3 +156,25 @@ def expert_witness():
 def bias_witness():
     """(logits, bias), finite, float32, on which the kernel's expert is off by more than 0: a wrong expert."""
     return torch.zeros(1, 2), torch.tensor([11.30, 11.31])  # both are 11.3125 in bfloat16, and the first is taken
+
+
+# %% rounding_witness
+def rounding_witness():
+    """(x,), x: (M, N), N a multiple of 32, each number 0 or from 1e-38 to 1e30, on which MLX's exponent is convicted.
+
+    With the nearest exponent an element is off by more than 6.25 % of it, and with the right one by no more, while the
+    cosine of x and what comes back is above .99. x has at most 65,536 elements.
+    """
+    x = torch.ones(1, 64)
+    x[0, 0] = 448 * 1.4  # √2 is where the nearest exponent is the next one
+    return (x,)
+
+
+# %% dormant_witness
+def dormant_witness():
+    """(x,), x: (M, N), float32, on which quantisation by 448 / amax is off by more than rounding to the nearest.
+
+    The largest absolute value of each block of 128 is from 1e-38 to 1e30, so that no block is all zero. x has at most
+    65,536 elements.
+    """
+    return (torch.tensor([[6.3e-38, 1e-38]]),)  # the largest may saturate: 448 is right there

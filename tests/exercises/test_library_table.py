@@ -13,7 +13,7 @@ from library import CALLS, IN_PLACE, call, random
 from torch.autograd import forward_ad
 from turns import one_in
 
-WITHOUT_GRADIENT = {*IN_PLACE, "gumbel_argmax"}
+WITHOUT_GRADIENT = {*IN_PLACE, "gumbel_argmax", "quantize_blocks", "quantize_mx", "scaled_matmul"}
 LINES = re.findall(r"^\| (.+) \|$", (ROOT / "book/library.md").read_text(encoding="utf-8"), re.MULTILINE)
 (_, *COLUMNS), *ROWS = [[cell.strip("` ") for cell in line.split(" | ")] for line in LINES]
 TABLE = {(name, column): cell for name, *cells in ROWS for column, cell in zip(COLUMNS, cells, strict=True)}

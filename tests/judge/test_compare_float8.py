@@ -196,3 +196,26 @@ def test_float8_goes_through_the_sandbox(wrong):
     for reference, kind in ((rescaled, E4M3), (quantized, torch.float32)):
         report = judged(reference, Code(text, "f"), given(kind))
         assert report.passed is not wrong and report.computes == "kernels", str(report)
+
+
+def unclamped(x, s):
+    return (1e4 * x * s).to(E4M3)
+
+
+def clamped(x, s):
+    return (1e4 * x * s).clamp(-448, 448).to(E4M3)
+
+
+def nan_above(x, s):
+    y = 1e4 * x * s
+    return torch.where(y.abs() > 464, torch.nan, y).to(E4M3)
+
+
+@pytest.mark.parametrize("candidate", [clamped, nan_above, unclamped])
+def test_what_is_cast_beyond_the_largest_number_is_not_decided(candidate):
+    """By no version of PyTorch, and it is said."""
+    report = judged(unclamped, candidate, given(torch.float32), any_method=True)
+    assert report.passed, str(report)
+    assert "casts numbers beyond 448 to float8_e4m3fn" in " ".join(report.remarks)
+    assert not judged(unclamped, lambda x, s: -clamped(x, s).float().to(E4M3), given(torch.float32)).passed
+    assert not [one for one in judged(clamped, clamped, given(torch.float32), any_method=True).remarks if "448" in one]

@@ -11,7 +11,7 @@ import torch
 
 from ...runner import Args, Tree, dtype_name
 from ..records.record import Case, Exercise, Floors
-from ..records.ulp import comparable, ulp_error, ulp_size
+from ..records.ulp import FLOAT8, comparable, ulp_error, ulp_size
 from ..results.case_result import Failure
 
 NEAR = 0.01
@@ -105,7 +105,7 @@ def compare(expected: Expected, index: int, actual: torch.Tensor, inputs: dict[s
     whole = not dtype.is_floating_point
     bits = allowed == 0
     if not whole and bits.any():  # where bits are asked for 0 and -0 differ
-        unlike_zeros = (actual == 0) & (exact == 0) & (actual.signbit() != exact.signbit())
+        unlike_zeros = (actual == 0) & (exact == 0) & (comparable(actual).signbit() != exact.signbit())
         error = torch.where(unlike_zeros & bits, 1.0, error)
     judged = allowed.isfinite() | allowed.isnan()
     right = (error <= allowed) | ~judged
@@ -204,7 +204,17 @@ def _failure(
         if v.dim() and v.shape[:-1] == exact.shape and 0 < v.shape[-1] <= FEW and not v.is_floating_point():
             at |= {f"{k}[{', '.join(map(str, [*index, j]))}]": one for j, one in enumerate(v[index].tolist())}
     got, want = actual[index].item(), exact[index].item()
-    return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at)
+    codes = _codes(actual[index], exact[index]) if actual.dtype in FLOAT8 else None
+    return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at, codes=codes)
+
+
+def _codes(actual: torch.Tensor, exact: torch.Tensor) -> tuple[int, int]:
+    """The bytes of a float8 and of what is right in its place. Beyond the largest number PyTorch's cast is NaN in some
+    versions.
+    """
+    most = torch.finfo(actual.dtype).max
+    right = exact.clamp(-most, most).to(actual.dtype)
+    return int(actual.view(torch.uint8)), int(right.view(torch.uint8))
 
 
 def _plain_to_see(exact: torch.Tensor, error: torch.Tensor, wrong: torch.Tensor) -> torch.Tensor:

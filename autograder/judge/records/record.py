@@ -23,19 +23,23 @@ Inputs = Callable[[torch.Generator], Args]  # the arguments that a case draws
 Floors = tuple[torch.Tensor | float, ...]  # an absolute tolerance for each output
 
 
+SAME = 0.25  # ulp: less than any other number is off by, also below a power of 2
+
+
 @dataclass(frozen=True)
 class Tolerance:
     """How far from the float64 oracle an output may lie: ``ulp * size_of_one_ulp(expected) + floor(*inputs)``.
 
     half, single: ulp of the output dtype allowed for float16 and bfloat16, and for float32.
-        Integers and booleans are compared exactly: no ulp is allowed, whatever these are. Of float8 it is the number
-        itself that is right, since its neighbour is an eighth off, but where the floor says that rounding decides.
+        Integers and booleans are compared exactly: no ulp is allowed, whatever these are.
     floor: absolute error per element that honest float32 arithmetic may leave, from the conditioning of the sum.
         Called with the inputs in float64; returns one tensor (or number) an output, in order. Of an integer it is how
         far off it may be: 0, but where rounding decides between two, as in quantisation.
     distinction: the part of the floor that is left in a distinction case: what no float32 code avoids.
     reason: why these numbers, in one sentence a teacher can read.
     estimated: whether the floor is an estimate (`derived`), which a report says.
+    float8: ulp allowed for float8. `SAME`: the number itself, since its neighbour is an eighth off, but where the floor
+        says that rounding decides. 0: its bits, of which -0 and 0 have different ones. 1: either neighbour, too.
     """
 
     half: float
@@ -44,17 +48,17 @@ class Tolerance:
     floor: Callable[..., Floors] | None = None
     distinction: Callable[..., Floors] | None = None
     estimated: bool = False
+    float8: float = SAME
 
     def ulp(self, dtype: torch.dtype) -> float:
         """The ulp that an output of this dtype may be off by."""
         if not dtype.is_floating_point:
             return 0.0
         if dtype in FLOAT8:
-            return SAME
+            return self.float8
         return self.single if dtype == torch.float32 else self.half
 
 
-SAME = 0.25  # ulp: less than any other number is off by, also below a power of 2
 EXACT = Tolerance(0, 0, "An integer is right or wrong.")
 
 

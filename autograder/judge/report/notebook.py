@@ -175,7 +175,7 @@ def what_happened(case: CaseResult) -> str:
         worst = case.failure
         rows += [
             ("", phrases.went_in(worst), "code"),
-            ("came out", f"{phrases.element(worst)} = {phrases.number(worst.got)}", "code wrong"),
+            ("came out", f"{phrases.element(worst)} = {phrases.came_out(worst)}", "code wrong"),
             ("expected", f"{phrases.element(worst)} = {phrases.expected(worst)}", "code right"),
             ("off by", phrases.off_by(worst), ""),
         ]

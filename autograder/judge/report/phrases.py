@@ -154,15 +154,26 @@ def number(value: float) -> str:
     return str(single)
 
 
+def came_out(failure: Failure) -> str:
+    """The value at the worst element, after its byte where it is a float8: ``0x7E (448.0)``."""
+    return _coded(failure.got, failure.codes and failure.codes[0])
+
+
+def _coded(value: float, code: int | None) -> str:
+    return number(value) if code is None else f"0x{code:02X} ({number(value)})"
+
+
 def element(failure: Failure) -> str:
     """``dx[31744]``, or ``loss`` where the output is a scalar."""
     return f"{failure.output}[{', '.join(map(str, failure.index))}]" if failure.index else failure.output
 
 
 def expected(failure: Failure) -> str:
-    """The right value of the worst element; 0 where -0 came about and the sign of a zero does not count."""
+    """The right value of the worst element, after its byte where it is a float8; 0 where -0 came about and the sign of
+    a zero does not count.
+    """
     plain = failure.expected == 0 and failure.got != 0 and isinstance(failure.expected, float)
-    return number(0.0 if plain else failure.expected)
+    return _coded(0.0 if plain else failure.expected, failure.codes and failure.codes[1])
 
 
 def went_in(failure: Failure) -> str:
@@ -175,6 +186,8 @@ def off_by(failure: Failure) -> str:
     got, expected = kind(failure.got), kind(failure.expected)
     if got != expected:
         return f"{got} where {expected} belongs"
+    if failure.codes and failure.got == failure.expected == 0:
+        return f"0x{failure.codes[0]:02X} where 0x{failure.codes[1]:02X} belongs"
     if failure.expected == 0 and failure.allowed * failure.step < SMALLEST_NORMAL:
         return f"{number(failure.got)}, where 0 belongs"
     return distance(failure.ulp, failure.allowed, failure.step, whole=isinstance(failure.got, int))

@@ -99,7 +99,7 @@ def first_failure(page: "ReportPage", report: ReportData, cause: Cause) -> None:
     if failure:
         at = phrases.went_in(failure)
         page.field("" if at else "at", f"{at} at {phrases.element(failure)}" if at else phrases.element(failure))
-        page.field("came out", f"{failure.output} = {phrases.number(failure.got)}")
+        page.field("came out", f"{failure.output} = {phrases.came_out(failure)}")
         page.field("expected", f"{failure.output} = {phrases.expected(failure)}")
         page.field("off by", phrases.off_by(failure))
     if case.convention:

@@ -23,6 +23,7 @@ class Failure:
     inputs: the value, at that index, of every input that has the output's shape, and the few integers of one that has a
     row for each element of the output.
     allowed: the tolerance there, in ulp. step: one ulp there. Both NaN where they are not known.
+    codes: the bytes of what came out and of what is right, as it is rounded, in an output of float8.
     """
 
     output: str
@@ -35,6 +36,7 @@ class Failure:
     inputs: dict[str, float]
     allowed: float = math.nan
     step: float = math.nan
+    codes: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

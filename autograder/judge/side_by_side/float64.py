@@ -1,6 +1,6 @@
 """A reference in another precision: its conversions to float32 are to that; those to fewer bits are its own. And what
 PyTorch leaves open, which is not expected: what memory holds that was never written, which of equal elements comes
-first, and which of several values stays that are written to one index.
+first, which of several values stays that are written to one index, and what float8 holds beyond its largest number.
 """
 
 import contextlib
@@ -16,8 +16,9 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ...gpu import ATEN, lazily
 from ...runner import Callee, Tree, dtype_name
 from ..records.borrowed import TorchDispatchMode, schema
-from ..records.ulp import FLOAT8, HALVES
+from ..records.ulp import FLOAT8, HALVES, comparable
 
+E4M3, ABOVE_E4M3 = torch.float8_e4m3fn, 464.0  # the middle between 448 and what would be next, which goes to 448
 EMPTY = frozenset(name for name in ATEN.memory if "empty" in name)
 TIED = {"topk": (2, 3, True), "sort": (1, 2, False), "kthvalue": (2, 9, False)}  # and where they have dimension, order
 WRITTEN_AT = frozenset("index_put _index_put_impl index_copy scatter".split())
@@ -63,12 +64,13 @@ class Widened(TorchDispatchMode):
 class LeftOpen(TorchDispatchMode):
     """Decides what is open: memory holds ``number``, and equal elements come in their order, of which as many go to the
     end. made: whether there was any of that. at_indices: whether something was written at indices, and repeated whether
-    several values to one.
+    several values to one. beyond: whether a number was cast to float8 e4m3 that rounds above 448: PyTorch 2.11
+    makes it NaN, 2.13 448 (pytorch/pytorch#178817); here it is 448 where ``number`` is 0, else NaN.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.number, self.made, self.at_indices, self.repeated = 0, False, False, False
+        self.number, self.made, self.at_indices, self.repeated, self.beyond = 0, False, False, False, False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name, kwargs = ATEN.base(schema(func).name), kwargs or {}
@@ -78,11 +80,27 @@ class LeftOpen(TorchDispatchMode):
         if name in WRITTEN_AT:
             self.at_indices = True
             self.repeated = self.repeated or _repeats(name, args)
+        if name == "_to_copy" and kwargs.get("dtype") == E4M3 and args[0].is_floating_point():
+            self.made = True
+            return func(self._within_float8(args[0]), **kwargs)
         result = func(*args, **kwargs)
         if name in EMPTY and Tree((result,)).tensors:
             self.made = True
             result.fill_(self.number)
         return result
+
+    def rounded(self, x: Tensor, dtype: torch.dtype) -> Tensor:
+        """x in a dtype of float8."""
+        return (self._within_float8(x) if dtype == E4M3 else x).to(dtype)
+
+    def _within_float8(self, x: Tensor) -> Tensor:
+        """x with what is decided where it rounds above the largest e4m3."""
+        wide = comparable(x)
+        above = wide.abs() > ABOVE_E4M3
+        if not above.any():
+            return x
+        self.beyond = True
+        return wide.masked_fill(above, torch.nan) if self.number else torch.where(above, wide.sign() * 448, wide)
 
     def within(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """``function``, called in this mode."""

@@ -27,6 +27,12 @@ DRAWS = (
 )
 
 
+BEYOND = (
+    "The reference casts numbers beyond 448 to float8_e4m3fn, which PyTorch 2.11 makes NaN and 2.13 makes 448: what "
+    "hangs on them is not judged. Clamp before the cast."
+)
+
+
 class Reference:
     """callee: what is called. example: arguments that it takes.
 
@@ -121,6 +127,8 @@ class Reference:
             found.append(f"The reference gets {which}: it reads their bits, or takes nothing else.")
         if any(kind in FLOAT8 for kind in self._kinds):
             found.append("A float8 result has to be the number that is right, but where rounding decides between two.")
+        if self.open.beyond:
+            found.append(BEYOND)
         return (*found, *([DRAWS.format(named(self.called.draws))] if self.called.draws else []))
 
     @cached_property
@@ -159,7 +167,8 @@ class Reference:
     def _rounded(self, results: Args) -> Args:
         if not any(kind in FLOAT8 for kind in self._kinds) or len(results) != len(self._kinds):
             return results
-        return tuple(r.to(kind) if kind in FLOAT8 else r for r, kind in zip(results, self._kinds, strict=True))
+        kinds = zip(results, self._kinds, strict=True)
+        return tuple(self.open.rounded(r, kind) if kind in FLOAT8 else r for r, kind in kinds)
 
     @property
     def reads_bits(self) -> bool:
