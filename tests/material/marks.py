@@ -259,6 +259,7 @@ APART = {
     ("accumulation_weights", "mean of means"): 40,
     ("accumulation_weights", "own rank's tokens only"): 50,
     ("group_advantage", "right, eps forgotten"): 70,
+    ("bias_correction", "betas written down, arguments unused"): 40,
     ("policy_loss_forward", "0 / 0 without tokens"): 60,
     ("stochastic_round", "cut off, bits unused"): 45,
 }
