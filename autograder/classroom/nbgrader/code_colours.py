@@ -20,7 +20,8 @@ def coloured(source: str, language: str | None = None, metadata: object = None) 
     a notebook calls its language; the code as it is where it is longer than `LONGEST`, or where 200 blanks and line
     ends follow one another.
     """
-    formatter: HtmlFormatter[str] = HtmlFormatter(cssclass=" highlight hl-ipython3")
+    formatter = HtmlFormatter(cssclass=" highlight hl-ipython3")
     if len(source) > LONGEST or _BLANK.search(source):
         return f'<div class=" highlight hl-ipython3"><pre>{html.escape(source)}</pre></div>\n'
-    return highlight(source or " ", PythonLexer(), formatter)
+    page: str = highlight(source or " ", PythonLexer(), formatter)
+    return page
