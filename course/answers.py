@@ -33,7 +33,7 @@ class Beside:
     source: str
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """What differs: a label, yours, ours."""
+        """Returns what differs: a label, yours, ours."""
         rows = [("verdict", phrases.verdict(self.yours), phrases.verdict(self.ours))]
         rows += [(f"error, {name}", ulp(a), ulp(b)) for name, a, b in self.errors()]
         pairs = (("bytes moved", _traffic), ("registers", _registers))
@@ -90,7 +90,7 @@ def _region(exercise: str, backend: str) -> Region:
 
 
 def _allowed(exercise: str) -> bool:
-    """Whether a notebook of this folder that asks for the exercise says so."""
+    """Returns whether a notebook of this folder that asks for the exercise says so."""
     for path in [Path.cwd() / source.name for source in sources(ROOT)]:
         try:
             notebook = json.loads(path.read_text(encoding="utf-8"))

@@ -155,8 +155,8 @@ def _number_repeated_ids(notebook: NotebookNode) -> None:
 
 
 def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path, str]:
-    """What is built below ``root``: the path of each chapter's notebook, of the guide to teaching and of the listing of
-    exercises, and the text that belongs there.
+    """Returns what is built below ``root``: the path of each chapter's notebook, of the guide to teaching and of the
+    listing of exercises, and the text that belongs there.
 
     Raises `ChapterError` for whatever is wrong below ``root``, a line for each mistake.
     """

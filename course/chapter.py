@@ -1,4 +1,4 @@
-"""What a chapter's text asks for: its directives, found, checked, and located by line."""
+"""Says what a chapter's text asks for: its directives, found, checked, and located by line."""
 
 import re
 from collections.abc import Iterator

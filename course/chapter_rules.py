@@ -1,4 +1,4 @@
-"""What a chapter keeps to, beside its directives: each breach in one sentence that begins with file and line."""
+"""Says what a chapter keeps to, beside its directives: each breach in one sentence that begins with file and line."""
 
 import re
 import statistics
@@ -44,7 +44,7 @@ class Asked:
 
 
 def breaches(chapters: dict[Path, list[Asked]], root: Path) -> Iterator[str]:
-    """What is wrong with the chapters below ``root``, of which ``chapters`` says what they ask for."""
+    """Yields what is wrong with the chapters below ``root``, of which ``chapters`` says what they ask for."""
     for path, asked in chapters.items():
         yield from _of_chapter(path, asked, root)
     yield from _of_repeated_hints(chapters)

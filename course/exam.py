@@ -1,4 +1,4 @@
-"""What the first cell of an exam's notebook imports: a cell that imports the course's answers then does not run.
+"""Says what the first cell of an exam's notebook imports: a cell that imports the course's answers then does not run.
 
 It is a fence, no wall: the answers are files of the package, and a cell can read files. What counts is the grader: an
 answer runs there where these files are not, and one that is the text of ours is named to the teacher.

@@ -251,7 +251,7 @@ def _added(ax: Axes, one: tuple[float, float], two: tuple[float, float], color: 
 
 
 def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, float]) -> None:
-    """What each GPU reaches at most, over operations a byte, and where kernels lie.
+    """Says what each GPU reaches at most, over operations a byte, and where kernels lie.
 
     gpus: by name bytes a second, and operations a second in float32 (dashed) and of its matrix units. kernels: by name
     operations a byte.

@@ -66,7 +66,9 @@ def _of_blocks(reduce: Callable[..., Any], count: Count) -> Callable[..., Any]:
     def counted(self: Any, arrays: list[np.ndarray], dtypes: Any, axis: int) -> Any:
         before = count.total
         result = reduce(self, arrays, dtypes, axis)
-        float_elements = sum(one.size - one.size // max(one.shape[axis], 1) for one in arrays if one.dtype.kind == "f")
+        float_elements = sum(
+            array.size - array.size // max(array.shape[axis], 1) for array in arrays if array.dtype.kind == "f"
+        )
         count.total = before + float_elements
         return result
 

@@ -1,4 +1,4 @@
-"""What the kernels of the course cost: ``kernel_costs.yours()``, a line for each as it is known.
+"""Says what the kernels of the course cost: ``kernel_costs.yours()``, a line for each as it is known.
 
 Of an exercise that the learner's notebooks hold a passing report on, its bytes, registers and spills are those of the
 report; of the others those of the course's own kernel. A check does not count operations, so these are always those of

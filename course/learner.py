@@ -35,7 +35,7 @@ def release(source: Path) -> str:
 
 
 def version(notebook: Path) -> str | None:
-    """Which build of its chapter a notebook comes from; None if it does not say, cannot be read, or is missing."""
+    """Says which build of its chapter a notebook comes from; None if it does not say, cannot be read, or is missing."""
     try:
         return str(json.loads(notebook.read_text(encoding="utf-8"))["metadata"]["graded_kernels"]["version"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -77,8 +77,8 @@ def _give(source: Path, copy: Path, answers: bool) -> str:
 
 
 def _language_info() -> dict[str, object]:
-    """What a kernel of this environment says of its language. JupyterLab writes it into a notebook that it opens, which
-    then counts as changed and not saved, unless it is there.
+    """Returns what a kernel of this environment says of its language. JupyterLab writes it into a notebook that it
+    opens, which then counts as changed and not saved, unless it is there.
     """
     from ipykernel.ipkernel import IPythonKernel  # takes a second to import; a second `make lab` gives nothing out
 

@@ -1,4 +1,4 @@
-"""What a function takes: the memory of its tensors at their peak, the bytes that its Triton kernels move and the
+"""Says what a function takes: the memory of its tensors at their peak, the bytes that its Triton kernels move and the
 operations that they carry out, and what a GPU's compiler says of them.
 
 All of it is counted or compiled, not timed, and so the same on every machine.
@@ -71,7 +71,7 @@ def flops(function: Callable[..., object], *args: object) -> int:
 
 
 def compiled(function: Callable[..., object], *args: object, target: str = "sm_90") -> list[dict[str, Any]]:
-    """What the compiler for ``target`` says of each different launch of ``function(*args)``, in order: rows as
+    """Returns what the compiler for ``target`` says of each different launch of ``function(*args)``, in order: rows as
     `gpu.compiler` describes them. Raises RuntimeError where this machine has no compiler, or a launch cannot be
     described.
     """

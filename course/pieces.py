@@ -39,7 +39,8 @@ class Place:
 
 
 def problems(root: Path, exercises: Records) -> list[str]:
-    """What is wrong with the records, answers and chapters below ``root``, in sentences with paths relative to it.
+    """Returns what is wrong with the records, answers and chapters below ``root``, in sentences with paths relative to
+    it.
 
     ``exercises`` are what a chapter may ask for; a record is looked at where its text is below ``root``.
     """
@@ -99,7 +100,7 @@ def find_records(root: Path) -> dict[str, Place]:
 
 
 def _parsed(root: Path) -> tuple[dict[Path, list[Exercise]], list[str]]:
-    """What each chapter asks for, and the mistakes in the directives of those that cannot be read."""
+    """Returns what each chapter asks for, and the mistakes in the directives of those that cannot be read."""
     chapters: dict[Path, list[Exercise]] = {}
     unread = []
     for path in sorted((root / "course" / "chapters").glob("*.md")):
@@ -120,7 +121,9 @@ def _of_files(root: Path, places: dict[str, Place]) -> Iterator[str]:
 
 
 def _of_lines(asked: Places, regions: Regions, exercises: Records, places: dict[str, Place]) -> Iterator[str]:
-    """What is asked for and is neither answered nor recorded; of what is one of both, the other is told elsewhere."""
+    """Yields what is asked for and is neither answered nor recorded; of what is one of both, the other is told
+    elsewhere.
+    """
     for (folder, name), (place, *more) in asked.items():
         if name not in exercises and (folder, name) not in regions:
             close = " or ".join(difflib.get_close_matches(name, exercises))
@@ -168,7 +171,7 @@ def _of_answers(record: Function | Witness, place: Place, regions: Regions) -> I
 
 
 def _of_stub(record: Function | Witness, region: Region) -> Iterator[str]:
-    """What a learner is handed of an answer, signature and docstring, has to be what a check asks for."""
+    """Yields what a learner is handed of an answer, signature and docstring, has to be what a check asks for."""
     for node in ast.parse(region.source).body:
         if isinstance(node, ast.FunctionDef) and node.name == region.name:
             place, given, asked = Place(region.path, region.line + node.lineno), _given(node), _asked_by(record)
@@ -195,7 +198,7 @@ def _asked_by(record: Function | Witness) -> str:
 
 
 def _of_gradient(record: Function | Witness, place: Place, exercises: Records) -> Iterator[str]:
-    """What is called a gradient is proven to be one only where the record says of which function."""
+    """Yields what is called a gradient is proven to be one only where the record says of which function."""
     forward = f"{record.name.removesuffix('_backward')}_forward"
     if forward in exercises and record.name.endswith("_backward") and getattr(record, "forward", None) is None:
         yield f"{place}: {record.name} does not say whose gradient it is: add forward={forward}"

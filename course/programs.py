@@ -1,4 +1,4 @@
-"""Who reads and writes what: the accesses of a small launch, recorded by the emulator and drawn, a program a row."""
+"""Accesses of a small launch, recorded by the emulator and drawn, a program a row."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""How far you are, in a notebook: ``progress.course()``, ``progress.chapter("01_silu")`` at a chapter's end, and
+"""Says how far you are, in a notebook: ``progress.course()``, ``progress.chapter("01_silu")`` at a chapter's end, and
 ``progress.done()`` at the end of the course.
 
 Read from the reports saved in the notebooks of the folder in which this one lies, and from those of this kernel, which
@@ -54,8 +54,8 @@ def done() -> Done:
 
 
 def _of_this_kernel() -> list[dict[str, Any]]:
-    """What the check cells of chapters found since the kernel began, the latest last; checks of anything else do not
-    count.
+    """Returns what the check cells of chapters found since the kernel began, the latest last; checks of anything else
+    do not count.
     """
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is None:

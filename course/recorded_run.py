@@ -1,4 +1,4 @@
-"""What a GPU measured: ``recorded_run.shares("silu_forward")``, from the results that `make gpu` keeps.
+"""Says what a GPU measured: ``recorded_run.shares("silu_forward")``, from the results that `make gpu` keeps.
 
 A project without them, or an installed package, which has no benchmarks, says so.
 """
@@ -25,7 +25,7 @@ def shares(*names: str, results: Path = RESULTS) -> str:
 
 
 def _kept(results: Path) -> dict[str, dict[str, Any]]:
-    """What each piece found, by its key, of those that ended well."""
+    """Returns what each piece found, by its key, of those that ended well."""
     lines = results.read_text(encoding="utf-8").splitlines() if results.exists() else []
     pieces = [json.loads(line) for line in lines]
     return {piece["piece"]: piece["found"] for piece in pieces if piece["status"] == "done"}

@@ -87,7 +87,7 @@ def hide_bodies(region: Region) -> str:
 
 
 def visible(region: Region) -> str:
-    """What a learner sees of it: a line of dots for each passage that is hidden."""
+    """Returns what a learner sees of it: a line of dots for each passage that is hidden."""
     return re.sub(rf"( *){BEGIN}.*?{END}", r"\1...", hide_bodies(region), flags=re.DOTALL)
 
 

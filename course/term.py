@@ -33,12 +33,12 @@ def calendar(text: str, notebooks: dict[str, str]) -> str:
 
 
 def points_of(cell: dict[str, Any]) -> int:
-    """What a cell is worth; 0 where nothing is graded."""
+    """Returns what a cell is worth; 0 where nothing is graded."""
     return int(cell["metadata"].get("nbgrader", {}).get("points", 0))
 
 
 def hours_of(cells: Iterable[dict[str, Any]]) -> str:
-    """How long a chapter takes, from the line below its title, less the word hours; "" where it does not say."""
+    """Says how long a chapter takes, from the line below its title, less the word hours; "" where it does not say."""
     lines = (line for cell in cells for line in "".join(cell["source"]).split("\n"))
     return next((found[1] for line in lines if (found := HOURS.match(line))), "").removesuffix(" hours")
 

@@ -1,4 +1,4 @@
-"""What a launch read and wrote, noted as data: a touch for each load and store of a program."""
+"""Says what a launch read and wrote, noted as data: a touch for each load and store of a program."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ class Touch:
 
 @dataclass
 class Story:
-    """What a launch touched, in order; how many elements each tensor has; the emulator's words if it was stopped."""
+    """Elements that a launch touched, in order; how many elements each tensor has; the emulator's words if it was stopped."""
 
     touches: list[Touch] = field(default_factory=list)
     sizes: dict[str, int] = field(default_factory=dict)

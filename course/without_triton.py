@@ -14,7 +14,7 @@ NAMES = {"triton", "tl", "libdevice", "Emulator"}  # and those of cells that fai
 
 
 def is_needed() -> bool:
-    """Whether Triton is not installed."""
+    """Returns whether Triton is not installed."""
     return find_spec("triton") is None
 
 

@@ -29,7 +29,7 @@ def linked(text: str, meanings: dict[str, str]) -> tuple[str, list[str]]:
 
 
 def section(words: list[str], meanings: dict[str, str]) -> str:
-    """What the links of a notebook lead to; "" where there are none."""
+    """Returns what the links of a notebook lead to; "" where there are none."""
     lines = [f"- **{word}**: {meanings[word]}" for word in sorted(words, key=str.lower)]
     return "\n".join([f"## {HEADING}", "", *lines]) if lines else ""
 

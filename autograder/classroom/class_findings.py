@@ -1,4 +1,4 @@
-"""What a class did in an assignment, as data: from its graded notebooks, their verdicts and the gradebook."""
+"""Says what a class did in an assignment, as data: from its graded notebooks, their verdicts and the gradebook."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class LearnerCheck:
 
     @property
     def untouched(self) -> bool:
-        """Whether the stub was handed in."""
+        """Returns whether the stub was handed in."""
         return self.report.get("stopped") == STUB
 
 
@@ -72,12 +72,12 @@ class ExerciseFindings:
 
     @property
     def passed(self) -> int:
-        """How many passed."""
+        """Returns how many passed."""
         return sum(check.report["passed"] for check in self.checks)
 
     @property
     def untouched(self) -> int:
-        """How many handed in the stub."""
+        """Returns how many handed in the stub."""
         return sum(check.untouched for check in self.checks)
 
     @property
@@ -132,8 +132,8 @@ class Moved:
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found in a class's assignment. unchecked: (student, answer) for each answer that waits for a person.
-    moved: by the last regrade.
+    """Holds what was found in a class's assignment. unchecked: (student, answer) for each answer that waits for a
+    person. moved: by the last regrade.
     """
 
     assignment: str
@@ -174,7 +174,7 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
 
 
 def _costs(costs: Sequence[Mapping[str, Any]]) -> str:
-    """What failures cost in a stored report: ``plain 30, point 25``."""
+    """Returns what failures cost in a stored report: ``plain 30, point 25``."""
     return ", ".join(f"{line['name']} {round(line['points'], 1):g}" for line in costs if line["points"])
 
 

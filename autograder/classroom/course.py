@@ -13,7 +13,7 @@ from .nbgrader.grade_cells import Grade
 
 
 class NoCourse(Exception):
-    """What is to be graded is not there; the message says what to do."""
+    """Holds what is to be graded is not there; the message says what to do."""
 
 
 class Course:

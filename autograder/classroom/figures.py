@@ -11,7 +11,7 @@ BINS = 20
 
 
 def scores(found: Findings) -> str:
-    """How many learners have how many points so far; "" where there are none."""
+    """Returns how many learners have how many points so far; "" where there are none."""
     given = [learner.so_far for learner in found.learners if learner.so_far is not None]
     if not given:
         return ""

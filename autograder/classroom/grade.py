@@ -124,7 +124,7 @@ class Making:
         self._odd["to be made again, alone"] += not verdict.final
 
     def _withdraw(self, notebooks: Sequence[Notebook]) -> None:
-        """What these asked for is asked for anew, and what nobody else waits for is not made unless under way."""
+        """Says what these asked for is asked for anew, and what nobody else waits for is not made unless under way."""
         for waiting in self._wait.values():
             waiting[:] = [notebook for notebook in waiting if notebook not in notebooks]
         for job in [job for job in self.queue if not self._wait[job.key]]:
@@ -162,7 +162,7 @@ class Making:
         self._wait[job.key] = []
 
     def table(self) -> str:
-        """What there is now, by answer."""
+        """Returns what there is now, by answer."""
         lines = [("answer", "there", "made", "processor time")]
         for name in sorted(self._taken | self._made):
             lines.append((name, str(self._taken[name]), str(self._made[name]), f"{self._seconds[name]:.0f} s"))

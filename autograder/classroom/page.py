@@ -81,9 +81,9 @@ def similar_page(assignment: str, found: Sequence[SimilarGroup]) -> str:
 
 def _beside(alike: Alike) -> str:
     columns = [
-        f"<div><p>{escape(', '.join(one.students) or 'published')}, {one.share:.0%}</p>"
-        f"<pre>{escape(visible(one.source))}</pre></div>"
-        for one in alike.programs[:PROGRAMS]
+        f"<div><p>{escape(', '.join(program.students) or 'published')}, {program.share:.0%}</p>"
+        f"<pre>{escape(visible(program.source))}</pre></div>"
+        for program in alike.programs[:PROGRAMS]
     ]
     more = len(alike.programs) - PROGRAMS
     rest = f"<p>Not shown: {count(more, 'program')}.</p>" if more > 0 else ""
@@ -102,7 +102,10 @@ def course_page(assignments: Sequence[str], rows: list[dict[str, Any]], written:
         scores = [row["score"] for row in own.values() if row.get("score") is not None]
         lines.append([escape(student), *cells, _right(f"{sum(scores):g}" if scores else "")])
     pages = set(written)
-    links = [f'<a href="{quote(one)}.html">{escape(one)}</a>' if one in pages else escape(one) for one in assignments]
+    links = [
+        f'<a href="{quote(assignment)}.html">{escape(assignment)}</a>' if assignment in pages else escape(assignment)
+        for assignment in assignments
+    ]
     return as_page("course", ["<h1>Course</h1>", _table(["student", *map(_right, links), _right("together")], lines)])
 
 
@@ -214,7 +217,7 @@ def _learners(found: Findings, folder: Path) -> str:
 
 
 def _wide(content: str) -> str:
-    """What a narrow window scrolls, and not the page: by the keyboard, too."""
+    """Returns what a narrow window scrolls, and not the page: by the keyboard, too."""
     return f'<div class="wide" tabindex="0">{content}</div>' if content else ""
 
 

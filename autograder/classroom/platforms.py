@@ -43,7 +43,7 @@ class GradedPart:
 
 
 def gradescope(parts: list[GradedPart]) -> dict[str, Any]:
-    """What waits for a person has no score, and counts nothing yet."""
+    """Returns what waits for a person has no score, and counts nothing yet."""
     tests = [
         {"name": part.name, "output": part.text, "output_format": "text"}
         | ({} if part.points is None else {"score": part.points, "max_score": part.most})
@@ -96,7 +96,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _students(courses: CourseDirectory, assignment: str, skipped: set[str]) -> list[str]:
-    """Whose graded notebooks there are. Raises NoCourse."""
+    """Returns whose graded notebooks there are. Raises NoCourse."""
     with Gradebook(courses.db_url) as gradebook:
         rows = [row for row in rows_of(gradebook, courses) if row["assignment"] == assignment]
     who = [row["student_id"] for row in rows if "timestamp" in row and row["student_id"] not in skipped]

@@ -1,5 +1,5 @@
-"""What the workers of a local cluster are forked from: a process that has imported all that a check needs. PyTorch and
-Triton are then imported once and not by each worker, and their pages are shared.
+"""Says what the workers of a local cluster are forked from: a process that has imported all that a check needs. PyTorch
+and Triton are then imported once and not by each worker, and their pages are shared.
 
 Ctrl-C reaches all processes of a terminal, and the run ends its workers itself: they ignore it.
 """

@@ -46,7 +46,7 @@ class Alike:
 
     @property
     def students(self) -> set[str]:
-        """Who wrote them."""
+        """Returns who wrote them."""
         return {student for program in self.programs for student in program.students}
 
 
@@ -76,8 +76,8 @@ def groups(
         for one in alike_in(name, sources, released.get(name, ""), published.get(name, ""))
     ]
     ours, others = [one for one in found if one.published], [one for one in found if not one.published]
-    together = _joined([one.students for one in others])
-    parts = [(students, [one for one in others if one.students <= students]) for students in together]
+    together = _joined([other.students for other in others])
+    parts = [(students, [other for other in others if other.students <= students]) for students in together]
     made = [_group(answers, students, mine, 2) for students, mine in parts]
     made.sort(key=lambda group: (-len(group.counts), -len(group.alike), group.counts))
     if ours:
@@ -118,7 +118,7 @@ def alike_in(answer: str, sources: Mapping[str, str], released: str, published: 
         programs.sort(key=lambda one: (-one.share, -len(one.students), one.students))
         if is_published and programs:
             programs.insert(0, SubmittedProgram((), published, 1.0))
-        if is_published or sum(len(one.students) for one in programs) > 1:
+        if is_published or sum(len(program.students) for program in programs) > 1:
             found += [Alike(answer, tuple(programs), is_published)] if programs else []
     return found
 

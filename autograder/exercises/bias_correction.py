@@ -1,4 +1,4 @@
-"""What Adam's bias corrections do to the learning rate at each step. Cases: pytorch/ao#4915, OLMo-core#309,
+"""Says what Adam's bias corrections do to the learning rate at each step. Cases: pytorch/ao#4915, OLMo-core#309,
 mlx#1640.
 """
 
@@ -20,7 +20,9 @@ def corrections(steps: Tensor, beta1: float = 0.9, beta2: float = 0.999) -> Tens
 
 
 def lost(beta: float, t: Tensor) -> Tensor:
-    """What 1 - β^t may lose in float32, as a share of it: β is rounded, so is its power, and 1 cancels most of it."""
+    """Returns what 1 - β^t may lose in float32, as a share of it: β is rounded, so is its power, and 1 cancels most of
+    it.
+    """
     power = beta**t
     return EPS * (t * beta ** (t - 1) + 2 * power) / (1 - power)
 

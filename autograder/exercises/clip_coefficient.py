@@ -1,4 +1,4 @@
-"""What gradients are multiplied by where their norm is too large. Cases: pytorch#46849 and #31367."""
+"""Says what gradients are multiplied by where their norm is too large. Cases: pytorch#46849 and #31367."""
 
 from dataclasses import replace
 

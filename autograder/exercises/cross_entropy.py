@@ -60,7 +60,9 @@ def forward_floor(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> F
 
 
 def forward_distinction(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
-    """What the rounding of others and own costs loss = log(1 + e^z), z = others - own: (1 - p) times their errors."""
+    """Returns what the rounding of others and own costs loss = log(1 + e^z), z = others - own: (1 - p) times their
+    errors.
+    """
     loss, lse = losses_and_lse(logits, labels, ignore_index)
     own = label_logit(logits, labels, ignore_index)
     lost = EPS * (_largest(logits) + 8)

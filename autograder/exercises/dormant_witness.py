@@ -9,7 +9,7 @@ from .quantize_blocks import INVERSE, quantize_blocks
 
 
 def no_blocks(x: Tensor, block: int = 128) -> str:
-    """What is wrong with an input: also zeros, of which every guard knows."""
+    """Returns what is wrong with an input: also zeros, of which every guard knows."""
     size = x.double().abs()
     shaped = x.dim() == 2 and x.numel() > 0
     largest = torch.stack([part.amax() for part in size.split(128, -1)]) if shaped else torch.ones(1)

@@ -66,7 +66,7 @@ def _scattered(slope: Tensor, logits: Tensor, experts: Tensor) -> Tensor:
 
 
 def _depth(logits: Tensor, experts: Tensor) -> Tensor:
-    """How far below the largest of its token each log σ is."""
+    """Returns how far below the largest of its token each log σ is."""
     log_s = log_sigma(logits, experts)
     if not log_s.numel():
         return log_s

@@ -18,7 +18,7 @@ def gemma_norm(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
 
 
 def floor(x: Tensor, weight: Tensor, eps: float = 1e-6) -> Floors:
-    """What a sum of squares loses, in any order; and x · rstd may be multiplied by weight before 1 is added."""
+    """Returns what a sum of squares loses, in any order; and x · rstd may be multiplied by weight before 1 is added."""
     (squares, _), (row, _) = forward_floor(x, 1 + weight, eps), rms_norm(x, weight, eps)
     return floors(squares + 2 * EPS * row.abs())
 

@@ -286,7 +286,7 @@ gumbel_argmax = Exercise(
 
 
 def _complaint(logits: Tensor, u: Tensor) -> str:
-    """What is wrong with an input that is to show the bug."""
+    """Returns what is wrong with an input that is to show the bug."""
     if logits.dim() != 2 or not logits.numel() or logits.shape != u.shape or u.dtype != torch.float32:
         return "logits and u are matrices (M, V) of one shape, and u is float32."
     if not logits.isfinite().all():

@@ -90,7 +90,7 @@ def backward_floor(dkl: Tensor, logp: Tensor, ref: Tensor) -> Floors:
 
 
 def backward_distinction(dkl: Tensor, logp: Tensor, ref: Tensor) -> Floors:
-    """What the rounding of r and of r · log2 e costs."""
+    """Returns what the rounding of r and of r · log2 e costs."""
     r = log_ratio(logp, ref)
     return _judged_gradient(dkl, logp, ref, 2 * EPS * dkl.abs() * r.exp() * r.abs())
 

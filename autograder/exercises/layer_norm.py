@@ -37,7 +37,9 @@ def layer_norm_gradients(
 
 
 def mean_error(x: Tensor, rstd: Tensor) -> Tensor:
-    """What honest float32 code may lose of x̂, in standard deviations: the rounding of a sum of x, in any order."""
+    """Returns what honest float32 code may lose of x̂, in standard deviations: the rounding of a sum of x, in any
+    order.
+    """
     return (4 + walk(x.shape[-1])) * EPS * row_mean(x.abs()) * rstd.unsqueeze(-1)
 
 

@@ -47,7 +47,7 @@ def rows(m: int, n: int, *, share: float = 0.6, scale: float = 3.0) -> Arguments
 
 
 def poisoned(x: Tensor, mask: Tensor) -> None:
-    """What the mask leaves out is NaN and infinity, in turn."""
+    """Says what the mask leaves out is NaN and infinity, in turn."""
     x[~mask] = torch.tensor([torch.nan, torch.inf, -torch.inf]).repeat(x.numel())[: int((~mask).sum())]
 
 
@@ -57,7 +57,7 @@ def largest_counts(x: Tensor, mask: Tensor) -> None:
 
 
 def large(x: Tensor, mask: Tensor) -> None:
-    """What the mask leaves out is larger than all else."""
+    """Says what the mask leaves out is larger than all else."""
     x[~mask] = 9e3
 
 

@@ -14,21 +14,21 @@ _decode_sum: Callable[..., Tensor] = wild.decode_sum
 
 
 def expert_product(a: Tensor, b: Tensor, few: int = 1) -> Tensor:
-    """How many elements of the first ``few`` rows of a @ b have other bits when these rows of a are alone: 0.
+    """Returns how many elements of the first ``few`` rows of a @ b have other bits when these rows of a are alone: 0.
     a: (M, K), b: (K, N), float32.
     """
     return torch.zeros((), dtype=torch.int64)
 
 
 def decode_sum(x: Tensor, few: int = 1) -> Tensor:
-    """How many of the sums of the first ``few`` rows of x have other bits when these rows are alone: 0. x: (M, K),
-    float32.
+    """Returns how many of the sums of the first ``few`` rows of x have other bits when these rows are alone: 0. x: (M,
+    K), float32.
     """
     return torch.zeros((), dtype=torch.int64)
 
 
 def other_bits(function: Callable[..., Tensor], x: Tensor, few: int, *more: Tensor) -> Tensor:
-    """How many elements of the first rows differ between a call on these alone and one on all."""
+    """Returns how many elements of the first rows differ between a call on these alone and one on all."""
     return (function(x[:few].float(), *more) != function(x.float(), *more)[:few]).sum()
 
 

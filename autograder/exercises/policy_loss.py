@@ -29,7 +29,7 @@ from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, NAN_IN, STE
 
 
 class Parts(NamedTuple):
-    """What loss and gradient are made of, each (M, N) but ``items``, and 0 where the mask is False.
+    """Holds what loss and gradient are made of, each (M, N) but ``items``, and 0 where the mask is False.
 
     distance: |logp - old|. ratio: ρ. passes: where ρA <= clamp(ρ) A. term: the smaller of these, 0 where A is 0. items:
     what their sum is divided by.
@@ -81,8 +81,8 @@ def gradient_of(
 
 
 def lost(found: Parts) -> Tensor:
-    """What e^(logp - old) may be off by, in parts of itself: the difference is rounded, and so is its product with log2
-    e.
+    """Returns what e^(logp - old) may be off by, in parts of itself: the difference is rounded, and so is its product
+    with log2 e.
     """
     return EPS * (2 * found.distance + 4)
 
@@ -169,7 +169,7 @@ def differences(*of_tokens: float, advantage: tuple[float, ...]) -> Arguments:
 
 
 def poisoned(logp: Tensor, old: Tensor, mask: Tensor) -> None:
-    """What does not count is NaN and infinity, in turn; row 1 has no token that counts."""
+    """Says what does not count is NaN and infinity, in turn; row 1 has no token that counts."""
     mask[1] = False
     garbage = torch.tensor([torch.nan, torch.inf, -torch.inf, 3e38]).repeat(mask.numel())[: int((~mask).sum())]
     logp[~mask], old[~mask] = garbage, garbage.flip(0)

@@ -1,4 +1,4 @@
-"""What a tiled matrix product moves and computes, from its sizes alone: the two numbers of a roofline."""
+"""Says what a tiled matrix product moves and computes, from its sizes alone: the two numbers of a roofline."""
 
 import torch
 from torch import Tensor

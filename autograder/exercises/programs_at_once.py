@@ -1,4 +1,4 @@
-"""How many programs of a launch a multiprocessor of an H100 runs at once, from what the compiler says of it.
+"""Says how many programs of a launch a multiprocessor of an H100 runs at once, from what the compiler says of it.
 
 The limits are those of compute capability 9.0 in NVIDIA's CUDA C++ Programming Guide, "Technical Specifications per
 Compute Capability". Registers are handed out in units of 256 a warp, which is 8 a thread.

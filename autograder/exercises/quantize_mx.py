@@ -292,7 +292,7 @@ def lost(x: Tensor) -> Tensor:
 
 
 def no_rows(x: Tensor) -> str:
-    """What is wrong with an input of `quantize_mx`, and with its cosine."""
+    """Returns what is wrong with an input of `quantize_mx`, and with its cosine."""
     size = x.double().abs()
     if complaint := first(
         (x.dim() == 2 and x.numel() > 0 and x.shape[1] % 32 == 0, "x is (M, N), N a multiple of 32."),

@@ -23,7 +23,7 @@ def pairs_of(x: Tensor, interleaved: bool) -> tuple[Tensor, Tensor]:
 
 
 def from_pairs(first: Tensor, second: Tensor, interleaved: bool) -> Tensor:
-    """What `pairs_of` takes apart."""
+    """Returns what `pairs_of` takes apart."""
     return torch.stack((first, second), -1).flatten(-2) if interleaved else torch.cat((first, second), -1)
 
 

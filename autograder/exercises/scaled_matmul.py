@@ -22,7 +22,7 @@ def scaled(a: Tensor, a_scale: Tensor, b: Tensor, b_scale: Tensor) -> Tensor:
 
 
 def floor(a: Tensor, a_scale: Tensor, b: Tensor, b_scale: Tensor) -> Floors:
-    """What a float32 sum of K products loses, in any order and also where each was scaled before."""
+    """Returns what a float32 sum of K products loses, in any order and also where each was scaled before."""
     K = a.shape[1]
     size = scaled(a.double().abs(), a_scale.nan_to_num().abs(), b.double().abs(), b_scale.nan_to_num().abs())
     return floors((K**0.5 + K / 8) * EPS * size)

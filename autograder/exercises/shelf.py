@@ -48,7 +48,7 @@ def _place(error: Exception, module: str) -> str:
 
 
 def _message(error: Exception) -> str:
-    """What the error says, with the families that there are where one is unknown."""
+    """Returns what the error says, with the families that there are where one is unknown."""
     if isinstance(error, ImportError) and "exercises.cases" in (error.name or ""):
         return f"{error}; families of cases are in elementwise, losses, rows"
     return error.msg if isinstance(error, SyntaxError) else str(error)

@@ -54,7 +54,7 @@ def torch_swiglu(gate: Tensor, up: Tensor) -> Tensor:
 
 
 def torch_swiglu_gradients(dy: Tensor, gate: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
-    """What autograd makes of silu(gate) · up, in float32, rounded at the end."""
+    """Returns what autograd makes of silu(gate) · up, in float32, rounded at the end."""
     dy, g, u = dy.float(), gate.float(), up.float()
     dgate, dup = torch.ops.aten.silu_backward(dy * u, g), dy * torch.nn.functional.silu(g)
     return dgate.to(gate.dtype), dup.to(up.dtype)

@@ -70,13 +70,13 @@ def derivative_floor(dy: Tensor, x: Tensor, cap: float = 30.0) -> tuple[Tensor]:
 
 
 def careful_floor(dy: Tensor, x: Tensor, cap: float = 30.0) -> tuple[Tensor]:
-    """What e^z costs, z = -2 |x / cap|: |z| roundings of z, until it is 0."""
+    """Returns what e^z costs, z = -2 |x / cap|: |z| roundings of z, until it is 0."""
     z = (2 * x / cap).abs().nan_to_num(posinf=0)
     return (dy.abs() * (EPS * z * slope(x, cap).nan_to_num() + UNDERFLOW),)
 
 
 def derivative_in_pytorch(dy: Tensor, x: Tensor, cap: float = 30.0) -> Tensor:
-    """What autograd makes of the formula."""
+    """Returns what autograd makes of the formula."""
     tanh = torch.tanh(x.float() / cap)
     return (dy.float() * (1 - tanh * tanh)).to(x.dtype)
 

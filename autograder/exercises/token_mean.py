@@ -23,7 +23,7 @@ def mean_of_tokens(
 def torch_mean(
     loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """What PyTorch's operators give, division by 0 included: (mean, its gradient for `Exercise.upstream_of`)."""
+    """Says what PyTorch's operators give, division by 0 included: (mean, its gradient for `Exercise.upstream_of`)."""
     loss = loss.detach().clone().requires_grad_()
     kept = loss.where(labels != ignore_index, 0.0).sum()
     mean = kept / ((labels != ignore_index).sum() if num_items is None else num_items)
@@ -31,7 +31,7 @@ def torch_mean(
 
 
 def sum_floor(loss: Tensor, labels: Tensor, ignore_index: int = -100, num_items: int | Tensor | None = None) -> Floors:
-    """What a float32 sum loses of the sum of magnitudes, in whichever order it is taken."""
+    """Returns what a float32 sum loses of the sum of magnitudes, in whichever order it is taken."""
     mean, _ = mean_of_tokens(loss.abs().nan_to_num(), labels, ignore_index, num_items)
     return floors((8 + leaning_walk(len(loss))) * EPS * mean, 0)
 

@@ -110,7 +110,7 @@ class OperatorSets:
         return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
     def permits(self, name: str, gradients: bool = False) -> bool:
-        """Whether an answer may call this operator, given with its namespace."""
+        """Returns whether an answer may call this operator, given with its namespace."""
         plain = self.base(name)
         known = plain in self.permitted or (gradients and plain in self.gradients)
         return name.startswith("aten::") and known

@@ -157,7 +157,7 @@ def __getattr__(name: str) -> Any:
 
 
 def at(home: str) -> Any:
-    """What ``module:attribute`` names, or ``module``. Raises ImportError, AttributeError."""
+    """Returns what ``module:attribute`` names, or ``module``. Raises ImportError, AttributeError."""
     module, _, attributes = home.partition(":")
     found: Any = importlib.import_module(module)
     for attribute in filter(None, attributes.split(".")):
@@ -168,12 +168,12 @@ def at(home: str) -> Any:
 
 
 def schema(operator: Any) -> Any:
-    """What an operator of ATen's, as a dispatch mode gets it, takes, returns and changes in place."""
+    """Returns what an operator of ATen's, as a dispatch mode gets it, takes, returns and changes in place."""
     return operator._schema
 
 
 def function_on_cuda(custom: Any) -> Any:
-    """What a ``torch.library.custom_op`` runs for CUDA; None where it has nothing for it."""
+    """Returns what a ``torch.library.custom_op`` runs for CUDA; None where it has nothing for it."""
     return custom._backend_fns.get("cuda") or custom._backend_fns.get(None)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Properties:
-    """What a program may ask of its GPU. Sizes are in bytes, clocks in kHz, the bus in bits.
+    """Holds what a program may ask of its GPU. Sizes are in bytes, clocks in kHz, the bus in bits.
 
     asked: whether it asked for the capability, which programs do before they choose a kernel.
     """
@@ -55,7 +55,7 @@ class Properties:
 
     @property
     def title(self) -> str:
-        """What a report calls it."""
+        """Returns what a report calls it."""
         return f"an {self.name} with this machine's {self.total_memory >> 30} GiB of memory"
 
 

@@ -1,4 +1,4 @@
-"""How Triton kernels run in this process: on a GPU if there is one, else in Triton's interpreter.
+"""Says how Triton kernels run in this process: on a GPU if there is one, else in Triton's interpreter.
 
 Imported before triton wherever the grader is used: ``TRITON_INTERPRET`` counts only until triton's first import.
 """
@@ -22,7 +22,7 @@ WITHOUT_TRITON = (
 
 
 def has_gpu() -> bool:
-    """Whether PyTorch finds a GPU. Where there is no device file it is not imported, which would take seconds."""
+    """Says whether PyTorch finds a GPU. Where there is no device file it is not imported, which would take seconds."""
     if "torch" not in sys.modules and sys.platform == "linux":
         if not any(name.startswith(DEVICES) for name in os.listdir("/dev")):
             return False
@@ -50,7 +50,7 @@ _hidden = False
 
 
 def interpreted() -> bool:
-    """Whether Triton's kernels are interpreted in this process."""
+    """Returns whether Triton's kernels are interpreted in this process."""
     return _hidden or os.environ.get("TRITON_INTERPRET") == "1"
 
 

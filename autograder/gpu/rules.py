@@ -1,4 +1,6 @@
-"""What each kind of finding means, and what to do about it: one table for emulator, check, terminal, JSON and SARIF."""
+"""Says what each kind of finding means, and what to do about it: one table for emulator, check, terminal, JSON and
+SARIF.
+"""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Rule:
-    """What a kind of finding means; the kind is its code, and its id in SARIF.
+    """Holds what a kind of finding means; the kind is its code, and its id in SARIF.
 
     level: in a program: ``fault`` decides the exit status, ``unable`` means that the emulator could not judge, ``hint``
         is a suspicion.

@@ -1,4 +1,4 @@
-"""What is right, and who decides: records, the check, its report, verdicts. README.md has the names."""
+"""Says what is right, and who decides: records, the check, its report, verdicts. README.md has the names."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""How far a run of many things is, and how long the rest of it takes."""
+"""Says how far a run of many things is, and how long the rest of it takes."""
 
 import time
 
@@ -19,7 +19,7 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """How long it took so far."""
+        """Returns how long it took so far."""
         return time.monotonic() - self.begun
 
     @staticmethod

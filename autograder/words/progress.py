@@ -1,4 +1,4 @@
-"""What a check is doing, for a person who waits: one line from the third second on, replaced by the report."""
+"""Says what a check is doing, for a person who waits: one line from the third second on, replaced by the report."""
 
 import os
 import shutil
@@ -106,5 +106,5 @@ class Terminal:
 
     @staticmethod
     def wants_color(stream: TextIO) -> bool:
-        """Whether to colour what goes to ``stream``. https://no-color.org: ``NO_COLOR``, unless empty, says no."""
+        """Says whether to colour what goes to ``stream``. https://no-color.org: ``NO_COLOR``, unless empty, says no."""
         return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -21,7 +21,7 @@ def visible(text: str) -> str:
 
 @functools.lru_cache(maxsize=1024)  # in a notebook all cells so far are asked about at every launch
 def is_python(source: str) -> bool:
-    """Whether ``source`` can be parsed."""
+    """Returns whether ``source`` can be parsed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of an invalid escape in a learner's string
         try:

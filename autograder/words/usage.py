@@ -1,4 +1,4 @@
-"""What the commands share: exit statuses, the error that ends one, and readers of options."""
+"""Says what the commands share: exit statuses, the error that ends one, and readers of options."""
 
 import argparse
 import difflib

@@ -1,4 +1,4 @@
-"""How far a learner is: read from the reports that checks left in the outputs of their notebooks, as data."""
+"""Says how far a learner is: read from the reports that checks left in the outputs of their notebooks, as data."""
 
 import json
 import re
@@ -55,12 +55,12 @@ class Chapter:
 
     @property
     def passed(self) -> int:
-        """How many of the required steps are passed."""
+        """Returns how many of the required steps are passed."""
         return sum(step.state == "passed" for step in self.required)
 
     @property
     def done(self) -> bool:
-        """Whether every required step is passed and every question has an answer."""
+        """Returns whether every required step is passed and every question has an answer."""
         return not self.left and all(written for _, written in self.questions)
 
     @property
@@ -104,7 +104,7 @@ def read_reports(folder: Path, now: Iterable[Report] = ()) -> dict[tuple[str, st
 
 
 def is_chapter(path: Path) -> bool:
-    """Whether a file is a learner's notebook of a chapter of its name."""
+    """Returns whether a file is a learner's notebook of a chapter of its name."""
     return bool(_metadata(_read(path)).get("graded_kernels", {}).get("chapter") == path.stem)
 
 

@@ -1,4 +1,5 @@
-"""What a learner wrote, on a page to keep or to show: ``graded-kernels done``, and ``progress.done()`` in a notebook.
+"""Says what a learner wrote, on a page to keep or to show: ``graded-kernels done``, and ``progress.done()`` in a
+notebook.
 
 It says what the reports saved in the notebooks say, of what passed; nothing is checked again. One file, no script.
 """
@@ -45,7 +46,7 @@ td:first-child { font-family: ui-monospace, monospace; font-size: 13px; }
 
 @dataclass(frozen=True)
 class Done:
-    """What passed of the course, by chapter: (the chapter, its steps that passed with their reports)."""
+    """Holds what passed of the course, by chapter: (the chapter, its steps that passed with their reports)."""
 
     chapters: tuple[tuple[Chapter, tuple[tuple[Step, Report], ...]], ...]
     day: date
@@ -56,7 +57,7 @@ class Done:
         return [step for _, passed in self.chapters for step, _ in passed]
 
     def head(self) -> str:
-        """What there is, in a sentence."""
+        """Returns what there is, in a sentence."""
         kernels = sum(step.backend == "triton" for step in self.steps)
         distinctions = sum(step.distinctions for step in self.steps)
         written = sum(done for chapter, _ in self.chapters for _, done in chapter.questions)
@@ -89,7 +90,7 @@ class Done:
 
 
 def read_done(folder: Path, sources: Iterable[Path] = (), now: Sequence[Report] = ()) -> Done:
-    """What passed, by the reports of a folder's notebooks, and ``now``, those of a kernel that runs."""
+    """Returns what passed, by the reports of a folder's notebooks, and ``now``, those of a kernel that runs."""
     reports = read_reports(folder, now)
     chapters = []
     for chapter in read_progress(folder, sources, now):

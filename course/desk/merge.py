@@ -68,8 +68,8 @@ def merge(mine: NotebookNode, fresh: NotebookNode) -> Merged:
 
 
 def unchanged(mine: NotebookNode, chapter: str) -> bool:
-    """Whether every cell of a learner's copy is as it was released: nothing written, edited or added. Outputs do not
-    count, and a cell of ours that was deleted cannot be told from one that the chapter got later.
+    """Returns whether every cell of a learner's copy is as it was released: nothing written, edited or added. Outputs
+    do not count, and a cell of ours that was deleted cannot be told from one that the chapter got later.
     """
     ours = mine.metadata.get("graded_kernels", {}).get("chapter") == chapter
     return bool(ours) and all(_is_ours(cell, chapter) and _untouched(cell) for cell in mine.cells)
@@ -80,7 +80,7 @@ def _key(cell: NotebookNode) -> str:
 
 
 def _identify(cell: NotebookNode, chapter: str, released: dict[str, Any], taken: dict[str, Any]) -> str:
-    """Which cell of the chapter this is. Editors that drop ids (Colab) leave the content to go by."""
+    """Returns which cell of the chapter this is. Editors that drop ids (Colab) leave the content to go by."""
     key = _key(cell)
     if key in released or grade_id(cell):
         return key
@@ -99,7 +99,7 @@ def _is_ours(cell: NotebookNode, chapter: str) -> bool:
 
 
 def _untouched(cell: NotebookNode) -> bool:
-    """Whether a cell of ours holds what was released."""
+    """Returns whether a cell of ours holds what was released."""
     if cell.source.startswith(start.HEADING):  # the start page's table, which `make lab` writes
         return True
     if grade_id(cell):

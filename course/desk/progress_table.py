@@ -1,4 +1,4 @@
-"""How far a learner is, as a table with bars: text for a terminal, HTML for a notebook, data for a program."""
+"""Says how far a learner is, as a table with bars: text for a terminal, HTML for a notebook, data for a program."""
 
 from dataclasses import asdict, dataclass
 from html import escape
@@ -50,7 +50,7 @@ class Course:
         return "\n".join([*table, "", self.next()])
 
     def next(self) -> str:
-        """What to do next, in a sentence."""
+        """Returns what to do next, in a sentence."""
         chapter = next((c for c in self.chapters if not c.done), None)
         if chapter is None:
             return "Every chapter is done."

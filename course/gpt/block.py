@@ -21,7 +21,7 @@ EPS = 1e-6
 
 @dataclass(frozen=True)
 class Ops:
-    """What a model is made of and trained with. All but the last are differentiable.
+    """Holds what a model is made of and trained with. All but the last are differentiable.
 
     rms_norm: (x (..., N), weight (N,)) -> like x.   rotary: (x (B, H, T, D), positions (T,), inv_freq (D / 2,)) -> like
     x.   attention: causal, (q, k, v), each (B, H, T, D) -> like q.   swiglu: (gate, up) -> silu(gate) · up.

@@ -65,7 +65,7 @@ KEPT: dict[str, Callable[[Args, Args], Args]] = {
 
 
 def ops(folder: Path | None = None) -> tuple[Ops, dict[str, str]]:
-    """What a block is made of, and for each function whether it is ``yours`` or the ``course's``.
+    """Returns what a block is made of, and for each function whether it is ``yours`` or the ``course's``.
 
     folder: with the learner's notebooks; the one in which this one lies where it is left out. Raises ValueError for a
     file there that is no notebook.

@@ -36,7 +36,9 @@ def exact_gradients(model: SmallModel, window: Tensor) -> dict[str, Tensor]:
 
 
 def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
-    """How far each gradient is from the exact one, as |difference| / |exact|, both Euclidean norms over the tensor."""
+    """Returns how far each gradient is from the exact one, as |difference| / |exact|, both Euclidean norms over the
+    tensor.
+    """
     return {name: ((found[name].double() - g).norm() / g.norm()).item() for name, g in exact.items()}
 
 

@@ -16,6 +16,7 @@ from house import (
     crossings,
     folders_above,
     inherited,
+    noun_clauses,
     past_faces,
     private,
     product,
@@ -206,3 +207,13 @@ def test_an_import_of_a_folder_above_is_seen(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text("def call():\n    from ...course.desk import command\n    from ..judge import course\n")
     assert folders_above(tmp_path / "autograder") == ["autograder/runner/call.py imports course"]
+
+
+@pytest.mark.parametrize("folder", ["autograder", "course"])
+def test_a_docstring_begins_with_a_verb_or_a_noun(folder):
+    none(noun_clauses(ROOT / folder))
+
+
+def test_a_docstring_that_is_a_noun_clause_is_seen(tmp_path):
+    (tmp_path / "a.py").write_text('"""What it is."""\n\n\ndef f():\n    """Returns what it is."""\n')
+    assert noun_clauses(tmp_path) == ["a.py:1: begins with What: say it with a verb or the noun of what is returned"]

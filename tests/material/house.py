@@ -119,6 +119,20 @@ def repeated_classes(house: Path) -> dict[str, list[str]]:
     return {word: modules for word, modules in places.items() if len(modules) > 1}
 
 
+def noun_clauses(folder: Path) -> list[str]:
+    """Docstrings that begin with a word of a question in place of a verb or a noun, a sentence each."""
+    sentences = []
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                word = re.match(r"(What|Whether|How|Which|Who|Whose)\b", ast.get_docstring(node) or "")
+                if word:
+                    place = f"{path.relative_to(folder)}:{getattr(node, 'lineno', 1)}"
+                    remedy = "say it with a verb or the noun of what is returned"
+                    sentences.append(f"{place}: begins with {word[1]}: {remedy}")
+    return sentences
+
+
 def crossings(house: Path) -> dict[tuple[str, str], list[str]]:
     """Names that are imported from another product, by module and name: who does so, with file and line. The house's
     own ``__init__`` is of none.

@@ -152,8 +152,8 @@ class Autograde(converters.Autograde, ReadByUs):
             self._summarise()
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
-        """Whether to grade the submission: where something else was handed in since it was graded, what decides its
-        verdicts changed, or the run was killed. Old scores must not outlive a run that fails.
+        """Returns whether to grade the submission: where something else was handed in since it was graded, what decides
+        its verdicts changed, or the run was killed. Old scores must not outlive a run that fails.
         """
         interrupt.raise_if_asked()
         disk.require(self.coursedir)
@@ -235,7 +235,7 @@ class Autograde(converters.Autograde, ReadByUs):
                 yield from (one for name, one in submission.notebooks.items() if name in names and not one.unread)
 
     def standard(self, notebook: str) -> dict[str, str]:
-        """What decides the verdicts on a notebook besides its answers, as it was when the run first asked."""
+        """Returns what decides the verdicts on a notebook besides its answers, as it was when the run first asked."""
         if notebook not in self._standards:
             grader = Grade(parent=self)
             job_of = partial(grader.job, self.released)
@@ -256,7 +256,7 @@ class Autograde(converters.Autograde, ReadByUs):
         if self.summary.unchanged:
             with Gradebook(courses.db_url) as book:
                 submissions = book.assignment_submissions(courses.assignment_id)
-                waiting = {one.student_id for one in submissions if one.needs_manual_grade}
+                waiting = {submission.student_id for submission in submissions if submission.needs_manual_grade}
             self.summary.waiting = len(waiting.intersection(self.summary.unchanged))
             self.summary.late += renewed(self, self.summary.unchanged)
         self.log.info("%s", self.summary)

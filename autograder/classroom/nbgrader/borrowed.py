@@ -13,5 +13,5 @@ def destination(converter: Any, assignment_id: str, student_id: str) -> Path:
 
 
 def is_first_pass(converter: Any) -> bool:
-    """Whether ``Autograde`` rebuilds a submission, and does not run it yet: notebooks would be rebuilt twice."""
+    """Says whether ``Autograde`` rebuilds a submission, and does not run it yet: notebooks would be rebuilt twice."""
     return bool(converter._sanitizing)

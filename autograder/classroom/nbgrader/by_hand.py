@@ -15,14 +15,14 @@ CHECK = "-check"
 
 
 def seen(graded: NotebookNode) -> dict[str, Seen]:
-    """What a person sees of each answer of a graded notebook, by the grade id of the cell that has its points."""
+    """Says what a person sees of each answer of a graded notebook, by the grade id of the cell that has its points."""
     texts = {grade_id(cell): cell.source for cell in graded.cells}
     ids = {grade_id(cell): cell for cell in graded.cells if is_grade(cell)}
     return {name: (texts.get(name.removesuffix(CHECK), ""), determine_grade(cell)[0]) for name, cell in ids.items()}
 
 
 def waits(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> bool:
-    """Whether a person has to look at an answer: it has no points, or got them before what was seen changed."""
+    """Returns whether a person has to look at an answer: it has no points, or got them before what was seen changed."""
     if grade.manual_score is None:
         return grade.auto_score is None
     return grade.needs_manual_grade or before.get(grade.name) != now[grade.name]

@@ -41,7 +41,7 @@ def require(courses: CourseDirectory) -> None:
 
 
 def fix(error: Exception) -> str:
-    """What a person does about it, as a sentence with a space before it; "" where that is not known here."""
+    """Returns what a person does about it, as a sentence with a space before it; "" where that is not known here."""
     return " Free some space." if isinstance(error, OSError) and error.errno in _FULL else ""
 
 

@@ -47,7 +47,9 @@ class GenerateAssignment(converters.GenerateAssignment):
                 raise
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
-        """Whether to convert the assignment. Where something was released it is copied before it may be removed."""
+        """Returns whether to convert the assignment. Where something was released it is copied before it may be
+        removed.
+        """
         place = Path(self.coursedir.root, destination(self, assignment_id, student_id))
         if place.is_dir():
             self._released[place] = Path(shutil.copytree(place, self._copies / assignment_id, symlinks=True))

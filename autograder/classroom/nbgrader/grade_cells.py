@@ -252,7 +252,7 @@ class SaveScores(SaveAutoGrades):
 
 
 def _with(cell: Cell, kept: tuple[Cell, ...]) -> str:
-    """What of a cell that does not end was used."""
+    """Returns what of a cell that does not end was used."""
     return "with the imports and definitions of that cell alone" if cell.definitions in kept else "without that cell"
 
 

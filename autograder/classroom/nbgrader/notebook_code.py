@@ -62,17 +62,19 @@ def without_course(source: str, records: Collection[str] = ()) -> tuple[str, lis
 
 
 def is_blank(source: str) -> bool:
-    """Whether ``source`` is only blank lines and comments."""
+    """Returns whether ``source`` is only blank lines and comments."""
     return is_python(source) and not _parse(source).body
 
 
 def prying(cell: Mapping[str, str]) -> list[str]:
-    """What a cell of code names that no answer needs: the class's secret, accounts, the environment, other frames."""
+    """Returns what a cell of code names that no answer needs: the class's secret, accounts, the environment, other
+    frames.
+    """
     return PRYING.findall(cell["source"]) if cell["cell_type"] == "code" else []
 
 
 def is_prose(source: str) -> bool:
-    """Whether a cell of code says something in words: it has no code but comments and strings, or is no Python."""
+    """Says whether a cell of code says something in words: it has no code but comments and strings, or is no Python."""
     code, left_out = plain_python(source)
     return (
         not left_out
@@ -147,7 +149,7 @@ def _left_out(row: int, written: list[str], why: str) -> str:
 
 
 def is_published(source: str, published: str) -> bool:
-    """Whether two answers are one program but for names, comments, docstrings and layout, and not a short one."""
+    """Says whether two answers are one program but for names, comments, docstrings and layout, and not a short one."""
     code, _ = plain_python(source)
     try:
         ours = _course_own(published)

@@ -1,6 +1,6 @@
-"""What lies below ``submitted/`` besides the notebooks that are read: the other files of a submission, all of which
-nbgrader copies, and one from which it reads the time of submission; and notebooks under another name, or in another
-folder than nbgrader's. `digest` tells one submission from another.
+"""Says what lies below ``submitted/`` besides the notebooks that are read: the other files of a submission, all of
+which nbgrader copies, and one from which it reads the time of submission; and notebooks under another name, or in
+another folder than nbgrader's. `digest` tells one submission from another.
 """
 
 import contextlib
@@ -129,7 +129,7 @@ def _why_unreadable(path: str, megabytes: float) -> str:
 
 
 def answers(released: NotebookNode, rebuilt: NotebookNode) -> dict[int, str]:
-    """What a submission answers, by number of the answer, without what is as it was released."""
+    """Returns what a submission answers, by number of the answer, without what is as it was released."""
     theirs = [cell.source.strip() for cell in rebuilt.cells if is_answer(cell)]
     ours = [cell.source.strip() for cell in released.cells if is_answer(cell)]
     return {number: their for number, (their, our) in enumerate(zip(theirs, ours, strict=True)) if their != our}

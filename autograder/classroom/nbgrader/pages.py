@@ -1,4 +1,4 @@
-"""What a graded notebook shows: the report below a check, notes on the submitted file, and the score that nbgrader
+"""Says what a graded notebook shows: the report below a check, notes on the submitted file, and the score that nbgrader
 records.
 """
 
@@ -31,7 +31,7 @@ def shown_verdict(verdict: Verdict, found: Points) -> list[NotebookNode]:
 
 
 def notes_of(answer: NotebookNode) -> list[NotebookNode]:
-    """What was wrong with the answer's cell in the submitted file."""
+    """Returns what was wrong with the answer's cell in the submitted file."""
     notes = answer.metadata.get(RECORD, {}).get("notes", [])
     return [notes_output(notes)] if notes else []
 

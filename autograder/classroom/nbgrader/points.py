@@ -29,7 +29,7 @@ class PointsError(ValueError):
 
 
 def costs_of(costs: Mapping[str, float]) -> dict[str, float]:
-    """What every failure costs, those that are not named as in the course. Raises PointsError."""
+    """Returns what every failure costs, those that are not named as in the course. Raises PointsError."""
     try:
         return changed_costs(costs)
     except ValueError as error:
@@ -115,7 +115,7 @@ class PerDay(LateSubmissionPlugin):
 
 
 def lateness(db_url: str, assignment: str, student: str) -> str | None:
-    """How late a graded submission was and what it cost; None where it was in time, or no time is known."""
+    """Returns how late a graded submission was and what it cost; None where it was in time, or no time is known."""
     with Gradebook(db_url) as gradebook:
         submission = gradebook.find_submission(assignment, student)
         late, penalty = submission.total_seconds_late, submission.late_submission_penalty
@@ -131,7 +131,11 @@ def renewed(converter: Autograde, students: Collection[str]) -> Iterator[str]:
     """
     db_url, assignment = converter.coursedir.db_url, converter.coursedir.assignment_id
     with Gradebook(db_url) as gradebook:
-        every = [one for one in gradebook.assignment_submissions(assignment) if one.student_id in students]
+        every = [
+            submission
+            for submission in gradebook.assignment_submissions(assignment)
+            if submission.student_id in students
+        ]
         late = [one for one in every if one.total_seconds_late > 0 or one.late_submission_penalty]
         before = {one.student_id: one.late_submission_penalty or 0.0 for one in late}
         names = {one.student_id: [notebook.name for notebook in one.notebooks] for one in late}

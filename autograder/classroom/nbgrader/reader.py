@@ -141,7 +141,7 @@ def _python(cell: NotebookNode, place: str, slow: Collection[str], records: Coll
 
 
 def _is_quick(place: str, source: str, slow: Collection[str]) -> bool:
-    """Whether ``source`` is read as Python in time. It is not where that ended an earlier child: see ``slow``."""
+    """Says whether ``source`` is read as Python in time. It is not where that ended an earlier child: see ``slow``."""
     if place in slow:
         return False
     if time.process_time() > SECONDS:

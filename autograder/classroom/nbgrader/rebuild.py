@@ -77,28 +77,28 @@ def grade_id(cell: NotebookNode) -> str:
 
 
 def is_answer(cell: NotebookNode) -> bool:
-    """Whether the cell is there for an answer of the learner's."""
+    """Returns whether the cell is there for an answer of the learner's."""
     return bool(cell.metadata.get("nbgrader", {}).get("solution", False))
 
 
 def is_question(cell: NotebookNode) -> bool:
-    """Whether the cell is there for an answer in words."""
+    """Returns whether the cell is there for an answer in words."""
     return is_answer(cell) and cell.cell_type == "markdown"
 
 
 def is_added(cell: NotebookNode) -> bool:
-    """Whether the learner added the cell."""
+    """Returns whether the learner added the cell."""
     return bool(cell.metadata.get(RECORD, {}).get("added", False))
 
 
 def is_check(cell: NotebookNode) -> bool:
-    """Whether nbgrader would read a score from this cell's output."""
+    """Returns whether nbgrader would read a score from this cell's output."""
     return cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade", False) and not is_answer(cell)
 
 
 def runs(cell: NotebookNode) -> bool:
-    """Whether the code of a rebuilt notebook's cell runs before the answers below it: the learner's does, and all that
-    was released but checks and demonstrations.
+    """Returns whether the code of a rebuilt notebook's cell runs before the answers below it: the learner's does, and
+    all that was released but checks and demonstrations.
     """
     shows = is_check(cell) or DEMONSTRATION in cell.metadata.get("tags", ())
     return cell.cell_type == "code" and (is_answer(cell) or is_added(cell) or not shows)

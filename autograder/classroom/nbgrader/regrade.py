@@ -1,5 +1,5 @@
-"""Whether what was graded has to be graded again: what a graded notebook was made from, and what decided its verdicts
-besides its answers. A time of submission is rarely there, so files are compared by what they hold.
+"""Says whether what was graded has to be graded again: what a graded notebook was made from, and what decided its
+verdicts besides its answers. A time of submission is rarely there, so files are compared by what they hold.
 """
 
 import dataclasses
@@ -50,14 +50,16 @@ _DIGITS = 16
 
 @dataclass(frozen=True)
 class Origin:
-    """What a graded notebook was made from: the digest of the submission, "" where none was kept, and the standard."""
+    """Holds what a graded notebook was made from: the digest of the submission, "" where none was kept, and the
+    standard.
+    """
 
     submitted: str
     standard: Mapping[str, str]
 
 
 def graded_from(path: Path) -> Origin | None:
-    """What the graded notebook at ``path`` was made from; None if grading did not finish."""
+    """Returns what the graded notebook at ``path`` was made from; None if grading did not finish."""
     try:
         record = json.loads(path.read_bytes())["metadata"][RECORD]
         if record.get(BEGUN):
@@ -70,7 +72,7 @@ def graded_from(path: Path) -> Origin | None:
 
 
 def seen_in(folder: Path) -> dict[str, dict[str, Seen]]:
-    """What a person sees in each notebook of a folder, by its name. What a run left half done nobody has seen."""
+    """Says what a person sees in each notebook of a folder, by its name. What a run left half done nobody has seen."""
     complete = [path for path in folder.glob("*.ipynb") if graded_from(path)]
     return {path.stem: seen(nbformat.read(path, as_version=4)) for path in complete}
 
@@ -83,7 +85,7 @@ def mark(notebook: NotebookNode, origin: Origin) -> None:
 
 
 def is_current(graded: Path, submitted: str, standard: Mapping[str, str]) -> bool:
-    """Whether the notebook at ``graded`` was made from the submission with this digest, by this standard."""
+    """Returns whether the notebook at ``graded`` was made from the submission with this digest, by this standard."""
     before = graded_from(graded) if graded.is_file() else None
     return before is not None and before.submitted == submitted and not changes(before.standard, standard)
 
@@ -144,8 +146,8 @@ def standard(
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What differs, by name; a notebook that was graded before standards or their points were kept had the grader of
-    another day.
+    """Returns what differs, by name; a notebook that was graded before standards or their points were kept had the
+    grader of another day.
     """
     if not before:
         return ["the version of the grader"]

@@ -1,5 +1,5 @@
-"""What is graded: an assignment as it was released, and what a learner handed in for it, read once: for the cluster
-that makes verdicts, and for the gradebook.
+"""Says what is graded: an assignment as it was released, and what a learner handed in for it, read once: for the
+cluster that makes verdicts, and for the gradebook.
 """
 
 import copy
@@ -41,7 +41,7 @@ Stop = dict[str, Any]  # the cell whose own statements ended a check, and the re
 
 
 class NotReleased(Exception):
-    """What was released cannot be graded by; the message says why, or how to make it."""
+    """Holds what was released cannot be graded by; the message says why, or how to make it."""
 
 
 class Released:

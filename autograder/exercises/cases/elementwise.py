@@ -136,7 +136,7 @@ CaseMaker = Callable[..., Case]  # of a name, a batch, a hint, and fields of the
 
 
 def values(case: CaseMaker) -> tuple[Case, ...]:
-    """Which numbers: ordinary ones, in whole blocks and with a rest, then zeros, small and large."""
+    """Returns which numbers: ordinary ones, in whole blocks and with a rest, then zeros, small and large."""
     return (
         case(
             "ordinary values", shaped(4096), "Begin here: 4096 random float32 values. " + STEP_BY_STEP, subject="plain"
@@ -169,7 +169,7 @@ EMPTY = "An empty tensor: return an empty tensor, and launch no program."
 
 
 def layouts(case: CaseMaker) -> tuple[Case, ...]:
-    """Which shapes, and how the tensors lie in memory."""
+    """Returns which shapes, and how the tensors lie in memory."""
     return (
         case(
             "one element",

@@ -19,7 +19,7 @@ GENERAL += ("x of stride 0", "infinity and NaN", "NaN in y", BEYOND)
 
 
 def compared() -> tuple[Case, ...]:
-    """What came out, what was expected, and a tolerance."""
+    """Returns what came out, what was expected, and a tolerance."""
 
     def off(generator: Generator, expected: Tensor) -> Tensor:
         """A third of the elements is off by 2 to 4 tolerances, up or down, the others by half of one at most."""

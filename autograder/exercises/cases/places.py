@@ -35,7 +35,9 @@ def some_absent(places: Tensor) -> None:
 
 
 def checked(places: Tensor, count: int, what: str) -> Tensor:
-    """Which places name something, bool. Raises IndexError for the first, row by row, that names what is not there."""
+    """Returns which places name something, bool. Raises IndexError for the first, row by row, that names what is not
+    there.
+    """
     bad = (places != NONE) & ((places < 0) | (places >= count))
     if bad.any():
         token, place = bad.nonzero()[0].tolist()

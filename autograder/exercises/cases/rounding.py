@@ -1,4 +1,4 @@
-"""What float32 arithmetic loses, for the floors of tolerances."""
+"""Says what float32 arithmetic loses, for the floors of tolerances."""
 
 import math
 
@@ -11,7 +11,7 @@ EPS = 2.0**-23  # one ulp of float32 at 1
 
 
 def walk(n: int) -> float:
-    """What a float32 sum of ``n`` numbers of one size may lose, in EPS of the sum of their magnitudes.
+    """Returns what a float32 sum of ``n`` numbers of one size may lose, in EPS of the sum of their magnitudes.
 
     An addition is off by at most half an ulp of the sum so far, up or down: over n of them, one after the other, the
     root mean square of a random walk is √n / 8 or, where the largest comes first, √n / 5. Five times that does not

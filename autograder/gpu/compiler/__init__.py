@@ -1,4 +1,4 @@
-"""What a GPU's compiler says about a kernel, on a machine without a GPU.
+"""Says what a GPU's compiler says about a kernel, on a machine without a GPU.
 
 Triton's interpreter runs Python; a GPU runs what Triton's compiler accepts. The two differ: a list, a dictionary or a
 call of NumPy inside a kernel works in the interpreter and does not compile. Launches are therefore compiled ahead of

@@ -123,8 +123,8 @@ def front_end(
     target: str = "sm_90",
     whole: bool = False,
 ) -> list[Json]:
-    """What Triton's front end says of these launches, for a target: a row for each, as in `compile_report`. Its status
-    is "fail" where the compiler itself refuses the launch, and "not-run" wherever something else was in the way.
+    """Returns what Triton's front end says of these launches, for a target: a row for each, as in `compile_report`. Its
+    status is "fail" where the compiler itself refuses the launch, and "not-run" wherever something else was in the way.
     ``only_in``: how the launch differs from those that compile, of these and of the ``known`` ones. whole: what the
     whole compiler says, which knows what a program needs.
     """
@@ -141,8 +141,8 @@ def front_end(
 
 
 def machine_code_report(launches: Iterable[KernelLaunch], run_jobs: RunJobs) -> Json:
-    """What the machine code for sm_90 says of each kernel and each set of types of its tensors, in the largest launch
-    that has them, or one as large to a factor of 2 that allows wider loads: the fields of a `roofline.Kernel`,
+    """Returns what the machine code for sm_90 says of each kernel and each set of types of its tensors, in the largest
+    launch that has them, or one as large to a factor of 2 that allows wider loads: the fields of a `roofline.Kernel`,
     ``shares`` and ``resources`` by card, ``launch``, ``elements``, and ``text``, which says it all, or why there is
     none of it. ``kernels`` are these rows; ``about`` says what they cannot. Launches of unknown size are left out.
     """
@@ -293,8 +293,8 @@ def _requests(jobs: list[_Job]) -> tuple[list[Json], list[Json]]:
 
 
 def _works(targets: tuple[Target, ...], run_jobs: RunJobs) -> dict[Target, bool]:
-    """Whether the compiler does its work where a kernel is beyond doubt. What it then cannot do is the kernel's fault:
-    "not run" is for a tool that is missing, and must not be had for the asking.
+    """Returns whether the compiler does its work where a kernel is beyond doubt. What it then cannot do is the kernel's
+    fault: "not run" is for a tool that is missing, and must not be had for the asking.
     """
     if not targets:
         return {}
@@ -373,13 +373,13 @@ def _verdict(jobs: list[_Job], rows: list[Json], launches: list[KernelLaunch]) -
             verb = "does not compile for" if status == "fail" else "was not judged for"
             verb = "is not compiled for" if row["slow"] else verb
             wrong = {j.launch.key() for j, r in found}
-            right = [one for one in launches if one.key() not in wrong]
+            right = [launch for launch in launches if launch.key() not in wrong]
             return status, f"{row['kernel']} {verb} {names}{where}: {row['message']}{_launched(job.launch, right)}"
     return "pass", ""
 
 
 def _launched(launch: KernelLaunch, right: list[KernelLaunch]) -> str:
-    """How the launch differs from those of its kernel that compile, if any do."""
+    """Returns how the launch differs from those of its kernel that compile, if any do."""
     others = [one for one in right if (one.kernel, one.source) == (launch.kernel, launch.source)]
     parts = distinguished(launch, others) if others else []
     shown = ", ".join(parts[:SHOWN]) + (", …" if len(parts) > SHOWN else "")

@@ -1,4 +1,4 @@
-"""What the top level of a module binds, read from its text: functions, imports, constants. Nothing is executed."""
+"""Says what the top level of a module binds, read from its text: functions, imports, constants. Nothing is executed."""
 
 import ast
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class Import:
 
     @property
     def in_triton(self) -> bool:
-        """Whether it is imported from Triton."""
+        """Returns whether it is imported from Triton."""
         return self.module.partition(".")[0] == "triton"
 
 
@@ -65,7 +65,7 @@ def _collect(body: list[ast.stmt], found: BoundNames, first: bool) -> None:
 
 
 def _wraps(value: Bound, name: str) -> bool:
-    """Whether a value is a call with what the name stood for before, as in ``kernel = triton.jit(kernel)``."""
+    """Returns whether a value is a call with what the name stood for before, as in ``kernel = triton.jit(kernel)``."""
     given = value.args if isinstance(value, ast.Call) else []
     return any(isinstance(argument, ast.Name) and argument.id == name for argument in given)
 

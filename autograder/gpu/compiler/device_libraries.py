@@ -31,7 +31,7 @@ class SmallLibrary:
 
     def link_extern_libs(self, module: Any, paths: Sequence[str]) -> None:
         """Links what ``module`` calls, as Triton's function of this name does."""
-        called = {one.name for one in module.get_functions() if one.is_declaration()}
+        called = {function.name for function in module.get_functions() if function.is_declaration()}
         others = {name for name in called - self._functions if not name.startswith("llvm.")}
         if others or list(paths) != [self._library]:
             self._llvm.link_extern_libs(module, paths)

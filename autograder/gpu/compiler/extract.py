@@ -50,7 +50,7 @@ class FunctionText:
 
 @dataclass(frozen=True)
 class Extract:
-    """What was cut out of a source: see the module's docstring."""
+    """Holds what was cut out of a source: see the module's docstring."""
 
     functions: dict[str, FunctionText]
     values: dict[str, object]
@@ -234,7 +234,9 @@ class _Extractor:
         return {"floats": {**floats, attribute: value}}
 
     def _helper(self, node: ast.Name) -> Json:
-        """What a function of another module needs; where it is refused, the line is that of ``node``, its use here."""
+        """Returns what a function of another module needs; where it is refused, the line is that of ``node``, its use
+        here.
+        """
         self.helpers.append(node.id)
         if len(self.helpers) > HELPERS:
             raise RefusedKernel("not-run", f"the kernel needs more than {HELPERS} helpers of other modules")
@@ -270,7 +272,7 @@ def _option(node: ast.expr) -> object:
 
 
 def _elsewhere(bound: Bound) -> bool:
-    """Whether it is bound by an import from outside of Triton, such as that of a module which re-exports it."""
+    """Returns whether it is bound by an import from outside of Triton, such as that of a module which re-exports it."""
     return isinstance(bound, Import) and not bound.in_triton
 
 

@@ -11,7 +11,7 @@ _DEEP = 8  # modules that hand a name on
 def imported_kernels(
     texts: Mapping[str, str], origin: Callable[[ast.ImportFrom, str], str | None]
 ) -> dict[str, tuple[str, str]]:
-    """What modules import of one another: name -> (the function's own name, the text that defines it).
+    """Returns what modules import of one another: name -> (the function's own name, the text that defines it).
 
     texts: of modules, by name. origin: which of them a statement of a module imports from; None for another one.
     """
@@ -43,7 +43,7 @@ class _Modules:
 
 
 def _bindings(text: str) -> BoundNames:
-    """What the top level of ``text`` binds; nothing where it is not Python."""
+    """Returns what the top level of ``text`` binds; nothing where it is not Python."""
     try:
         return bindings(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):

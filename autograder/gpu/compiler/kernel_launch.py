@@ -21,7 +21,8 @@ SEAM = "\n\n# the next file or cell\n"  # between texts joined to one source; li
 
 @dataclass(frozen=True)
 class KernelLaunch:
-    """What was recorded of a launch. `asdict` makes JSON of it, ``KernelLaunch(**loaded)`` reads and checks it again.
+    """Holds what was recorded of a launch. `asdict` makes JSON of it, ``KernelLaunch(**loaded)`` reads and checks it
+    again.
 
     kernel: name of the ``@triton.jit`` function.
     source: text of the module where it lives: a file, or the cells of a notebook `joined`.
@@ -59,7 +60,7 @@ class KernelLaunch:
         for name in ("divisible", "within_2gb"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         parameters = [*self.signature, *self.constants, *self.divisible, *self.within_2gb]
-        names = [self.kernel, *(_parameter(one) for one in parameters), *self.options]
+        names = [self.kernel, *(_parameter(parameter) for parameter in parameters), *self.options]
         names += [*self.modules, *self.values, *self.helpers, *(function for function, _ in self.helpers.values())]
         if not all(isinstance(name, str) and len(name) <= NAME and name.isidentifier() for name in names):
             raise ValueError("a kernel launch names its kernel, parameters and options with Python identifiers")
@@ -89,12 +90,12 @@ class KernelLaunch:
 
     @property
     def aligned(self) -> bool:
-        """Whether every pointer and integer argument is divisible by 16."""
+        """Returns whether every pointer and integer argument is divisible by 16."""
         return not self.unaligned
 
     @property
     def elements(self) -> int:
-        """How many its largest tensor has; 0 where that is not known."""
+        """Returns how many its largest tensor has; 0 where that is not known."""
         return int(self.size.get("elements", 0))
 
     @property
@@ -130,7 +131,7 @@ class KernelLaunch:
 
     @staticmethod
     def is_value(value: object) -> bool:
-        """Whether ``value`` is what a name of a kernel's module may stand for, and no larger than it has to be."""
+        """Says whether ``value`` is what a name of a kernel's module may stand for, and no larger than it has to be."""
         if isinstance(value, dict) and "constexpr" in value:
             inner = value["constexpr"]
             return len(value) == 1 and not _is_constexpr(inner) and KernelLaunch.is_value(inner)
@@ -148,7 +149,7 @@ def _parameter(name: object) -> object:
 
 
 def is_constant(value: object) -> bool:
-    """Whether ``value`` is plain data, and no larger than a kernel's constant has to be."""
+    """Returns whether ``value`` is plain data, and no larger than a kernel's constant has to be."""
     return _elements(value, 0) <= ELEMENTS
 
 
@@ -158,7 +159,7 @@ def _is_size(size: Mapping[str, Any]) -> bool:
     counts = [*size["grid"], size["elements"], size["bytes"]]
     return (
         len(counts) == 5
-        and all(_is_number(one) and one >= 0 for one in counts)
+        and all(_is_number(count) and count >= 0 for count in counts)
         and all(
             isinstance(name, str) and len(name) <= NAME and _is_number(one) for name, one in size["numbers"].items()
         )
@@ -174,7 +175,7 @@ def _is_constexpr(value: object) -> bool:
 
 
 def _elements(value: object, depth: int) -> float:
-    """How many values there are in it, itself included; infinity where one is not plain data."""
+    """Returns how many values there are in it, itself included; infinity where one is not plain data."""
     if isinstance(value, dict) and len(value) == 1:
         [(kind, inner)] = value.items()
         if kind == "tuple" and isinstance(inner, list) and depth < DEEP:

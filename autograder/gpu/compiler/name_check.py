@@ -1,4 +1,4 @@
-"""What a kernel may reach while it is compiled: the names of `names`, and nothing else.
+"""Says what a kernel may reach while it is compiled: the names of `names`, and nothing else.
 
 Compiling evaluates the calls in a kernel, so every name is followed here before the compiler sees it.
 """

@@ -1,4 +1,4 @@
-"""What Triton makes of one launch, stage by stage, for a program that asks a kernel for its ``asm``.
+"""Says what Triton makes of one launch, stage by stage, for a program that asks a kernel for its ``asm``.
 
 Where kernels are interpreted nothing was compiled, and this process cannot: another one does, which takes seconds.
 """

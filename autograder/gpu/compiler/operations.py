@@ -1,4 +1,4 @@
-"""What a kernel does, sizes aside, as Triton's front end writes it."""
+"""Says what a kernel does, sizes aside, as Triton's front end writes it."""
 
 import re
 

@@ -54,13 +54,17 @@ def recorded(record: Any, source: str) -> KernelLaunch:
 
 
 def _size(record: Any) -> dict[str, Any]:
-    """How large a launch is that the emulator noted. What a view repeats is read from one place."""
+    """Returns how large a launch is that the emulator noted. What a view repeats is read from one place."""
     import torch
 
-    tensors = [one for one in record.arguments if one.kind == "tensor"]
-    counts = [math.prod(n for n, step in zip(one.shape, one.stride, strict=True) if step) for one in tensors]
+    tensors = [argument for argument in record.arguments if argument.kind == "tensor"]
+    counts = [math.prod(n for n, step in zip(tensor.shape, tensor.stride, strict=True) if step) for tensor in tensors]
     bytes_ = sum(count * getattr(torch, one.dtype).itemsize for count, one in zip(counts, tensors, strict=True))
-    numbers = {one.name: one.value for one in record.arguments if one.kind == "scalar" and isinstance(one.value, int)}
+    numbers = {
+        argument.name: argument.value
+        for argument in record.arguments
+        if argument.kind == "scalar" and isinstance(argument.value, int)
+    }
     return {"grid": [*record.grid], "numbers": numbers, "elements": max(counts, default=0), "bytes": bytes_}
 
 

@@ -1,4 +1,4 @@
-"""What stands around a function of this process: its text, and what it uses by name."""
+"""Says what stands around a function of this process: its text, and what it uses by name."""
 
 import contextlib
 import inspect
@@ -22,7 +22,7 @@ class Surroundings:
 
     def texts(self) -> list[str]:
         """The files, or notebook cells, of the function and of the kernels it names, its own first."""
-        names = dict.fromkeys(one.__code__.co_filename for one in self._functions())
+        names = dict.fromkeys(function.__code__.co_filename for function in self._functions())
         return ["".join(linecache.getlines(name)) for name in names]
 
     def inner_texts(self) -> list[str]:
@@ -30,7 +30,7 @@ class Surroundings:
         line that it has in its file. Raises TypeError where a name would mean something else there.
         """
         functions = self._functions()
-        inner = [one for one in functions if "<locals>" in one.__qualname__]
+        inner = [function for function in functions if "<locals>" in function.__qualname__]
         if inner:
             _check_meanings(functions)
         found = []
@@ -42,11 +42,11 @@ class Surroundings:
     def places(self) -> dict[str, tuple[str, int]]:
         """The file of each of these functions that has source, and the line of its ``def``."""
         found = {}
-        for one in self._functions():
+        for function in self._functions():
             with contextlib.suppress(OSError):
-                lines, first = inspect.getsourcelines(one)
+                lines, first = inspect.getsourcelines(function)
                 before = next((number for number, line in enumerate(lines) if line.strip().startswith("def ")), 0)
-                found[one.__name__] = one.__code__.co_filename, first + before
+                found[function.__name__] = function.__code__.co_filename, first + before
         return found
 
     def _functions(self) -> list[FunctionType]:
@@ -62,8 +62,8 @@ class Surroundings:
         return [*seen]
 
     def names(self) -> dict[str, dict[str, Any]]:
-        """What a kernel and what it calls use by name, for `KernelLaunch`: ``modules`` of Triton's, ``helpers``, the
-        jit functions of other modules, and ``values``, what other names of its own module stand for.
+        """Returns what a kernel and what it calls use by name, for `KernelLaunch`: ``modules`` of Triton's,
+        ``helpers``, the jit functions of other modules, and ``values``, what other names of its own module stand for.
         """
         modules: dict[str, str] = {}
         values: dict[str, object] = {}

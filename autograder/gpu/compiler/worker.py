@@ -93,7 +93,7 @@ def typed(name: str, types: Json) -> Any:
         lambda one: any(known == one or known.startswith(f"{one}.") for known in types),
         (f"{name}.{number}" for number in itertools.count()),
     )
-    found = tuple(typed(one, types) for one in items)
+    found = tuple(typed(item, types) for item in items)
     if not found:
         raise Refusal(f"the launch gives no value for parameter {name}")
     return found
@@ -187,7 +187,7 @@ def stages_of(job: Json, source: Any, backend: Any, options: Any) -> Iterator[tu
 
 
 def _thread(job: Json, ttir: str, cubin: bytes, metadata: Json) -> Json:
-    """What a thread of the launch carries out (`sass.instructions`), and how many warps a program has."""
+    """Returns what a thread of the launch carries out (`sass.instructions`), and how many warps a program has."""
     grid, warps = tuple(job["size"]["grid"]), metadata["num_warps"]
     numbers = job["constants"] | job["size"]["numbers"]
     return asdict(thread_of(CompiledLaunch(ttir, cubin, numbers, grid, warps))) | {"warps": warps}

@@ -1,4 +1,4 @@
-"""What the tensors on the simulated GPU take, for the functions of `torch.cuda` that programs ask.
+"""Says what the tensors on the simulated GPU take, for the functions of `torch.cuda` that programs ask.
 
 Bytes are the tensors' own, without an allocator's rounding and pools; a tensor that a program moved or computed there
 counts as long as its storage lives.

@@ -50,8 +50,8 @@ class SimulatedCompiler:
             self._trace()
 
     def __call__(self, model: Any = None, *, backend: Any = "inductor", **options: Any) -> Any:
-        """What `torch.compile` returns. Modes and options of TorchInductor, which choose among kernels by their time,
-        are not followed, and no function has to be one graph.
+        """Returns what `torch.compile` returns. Modes and options of TorchInductor, which choose among kernels by their
+        time, are not followed, and no function has to be one graph.
         """
         if isinstance(backend, str) and backend != "inductor":  # such as aot_eager: it makes no Triton kernels
             return (lambda decorated: decorated) if model is None else model
@@ -154,7 +154,7 @@ class SimulatedCompiler:
 def _lines(traces: list[str]) -> list[_Origin]:
     """The program's lines at the ends of traces, each once."""
     frames = [found[-1] for trace in traces if (found := [*_FRAME.finditer(trace)])]
-    return sorted({(one["file"], int(one["line"]), one["source"].strip()) for one in frames})
+    return sorted({(frame["file"], int(frame["line"]), frame["source"].strip()) for frame in frames})
 
 
 def _give_devices(graph: torch.fx.GraphModule, changed: Callable[[Any], Any]) -> None:
@@ -178,7 +178,7 @@ def _nodes(graph: torch.fx.GraphModule) -> list[torch.fx.Node]:
 
 
 def _first_line(error: Exception) -> str:
-    """What an error says and of which line of the program, without the pages that Dynamo adds."""
+    """Returns what an error says and of which line of the program, without the pages that Dynamo adds."""
     inner = getattr(error, "inner_exception", None) or error
     lines = [line.strip() for line in str(inner).splitlines() if line.strip()]
     text = f"{type(inner).__name__}: {lines[0] if lines else ''}"
@@ -266,7 +266,7 @@ def _forget_devices() -> None:
 
 @contextlib.contextmanager
 def _generating() -> Iterator[None]:
-    """What TorchInductor finds: a GPU with CUDA, and no cache of earlier programs."""
+    """Yields what TorchInductor finds: a GPU with CUDA, and no cache of earlier programs."""
     from ..borrowed import disable_current_modes, fake_tensor, triton_helpers
     from ..borrowed import inductor_config as config
     from ..borrowed import normalize_fake_device as normal

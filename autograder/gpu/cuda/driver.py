@@ -102,7 +102,11 @@ class CompiledKernel:
         self._kernel, self._options, warps = kernel, options, options.get("num_warps", 4)
         self._args, self._code = args, code
         parameters = inspect.signature(kernel.fn).parameters.values()
-        defaults = {one.name: one.default for one in parameters if one.default is not inspect.Parameter.empty}
+        defaults = {
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.default is not inspect.Parameter.empty
+        }
         self.given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **options}
         shared = 4 * _WARP * warps
         self.name = self._name()
@@ -125,7 +129,7 @@ class CompiledKernel:
     def described(self) -> KernelLaunch:
         """The launch as the compiler takes it. Raises OSError, TypeError and ValueError where it has no description."""
         kernel = self._kernel
-        given = [_tensor_like(one) for one in self._args]
+        given = [_tensor_like(arg) for arg in self._args]
         options = {name: _tensor_like(one) for name, one in self._options.items()}
         return launch_of(kernel, tuple(given), options, source_of(kernel.fn))
 

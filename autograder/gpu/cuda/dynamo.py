@@ -67,7 +67,7 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
         """No graph depends on the hidden modes, which are active when it runs."""
 
     def left(stack: list[Any]) -> None:
-        """What a graph leaves behind where the function entered a mode, such as a `torch.device`."""
+        """Says what a graph leaves behind where the function entered a mode, such as a `torch.device`."""
         hidden = [mode for mode in utils.get_torch_function_mode_stack() if not isinstance(mode, DeviceContext)]
         set_modes(stack + [mode for mode in hidden if mode not in stack])
 
@@ -136,7 +136,7 @@ def _parted(node: torch.fx.Node, value: object) -> str:
 
 
 def _resumes(made: Any) -> bool:
-    """Whether Dynamo goes on behind the break, in a function of its own. Within a loop, say, it does not."""
+    """Returns whether Dynamo goes on behind the break, in a function of its own. Within a loop, say, it does not."""
     return bool(made) and any(name.startswith("__resume_at") for name in made.code.co_names)
 
 
@@ -145,7 +145,7 @@ def _devices(given: Iterator[torch.Tensor] | list[torch.Tensor]) -> set[str]:
 
 
 def on_gpu(graph: torch.fx.GraphModule, inputs: list[Any]) -> bool:
-    """Whether a graph of Dynamo's computes on the GPU. Raises RuntimeError where it does so on the host, too."""
+    """Says whether a graph of Dynamo's computes on the GPU. Raises RuntimeError where it does so on the host, too."""
     fakes = [tensor for node in graph.graph.nodes for tensor in tensors(node.meta.get("example_value"))]
     named = [one for node in graph.graph.nodes for one in (node.target, *node.args, *node.kwargs.values())]
     with DisableTorchFunction():  # a subclass that wraps tensors has a device, and no storage

@@ -71,7 +71,7 @@ def graph_pool_handle() -> tuple[int, int]:
 
 
 def capturing() -> bool:
-    """Whether a graph is being captured."""
+    """Returns whether a graph is being captured."""
     return CUDAGraph.under_way is not None
 
 
@@ -82,7 +82,7 @@ def forbid(what: str) -> None:
 
 
 def noted(step: _Step) -> bool:
-    """Whether a graph is being captured, and has ``step`` now for its replays."""
+    """Returns whether a graph is being captured, and has ``step`` now for its replays."""
     if CUDAGraph.under_way is None:
         return False
     CUDAGraph.under_way.steps.append(step)

@@ -46,7 +46,7 @@ AS_ON_GPU = (
 
 
 def needs_float32(func: Any, given: list[torch.Tensor]) -> bool:
-    """Whether the operator with these tensors is to be computed in float32."""
+    """Returns whether the operator with these tensors is to be computed in float32."""
     return func in IN_FLOAT32 and any(tensor.dtype in HALF for tensor in given)
 
 

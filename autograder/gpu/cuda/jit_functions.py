@@ -16,7 +16,7 @@ _READ_THOUGH_HIDDEN = ("__globals__", "__qualname__", "_fn_name", "_pack_args")
 
 
 def replacements() -> list[tuple[Any, str, Any]]:
-    """What has the attribute, its name, and what it becomes."""
+    """Returns what has the attribute, its name, and what it becomes."""
     function, callable_ = _also_interpreted(jit.JITFunction), _also_interpreted(jit.JITCallable)
     return [
         *((owner, "JITFunction", function) for owner in (triton, triton.runtime, jit, autotuner, code_generator)),
@@ -35,7 +35,7 @@ def _also_interpreted(kind: type) -> type:
             return isinstance(one, (kind, InterpretedFunction))
 
         def __call__(cls, *args: Any, **named: Any) -> Any:
-            """What `triton.jit` makes; of a subclass, which compiles, its own object."""
+            """Returns what `triton.jit` makes; of a subclass, which compiles, its own object."""
             if cls is not function:
                 return super().__call__(*args, **named)
             given = inspect.signature(kind).bind(*args, **named).arguments

@@ -1,4 +1,4 @@
-"""How much memory the simulated GPU has: this machine's, because its tensors lie there."""
+"""Says how much memory the simulated GPU has: this machine's, because its tensors lie there."""
 
 from pathlib import Path
 

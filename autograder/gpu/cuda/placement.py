@@ -1,4 +1,4 @@
-"""Which tensors are on the simulated GPU: a mark on the storage, passed on from inputs to results."""
+"""Says which tensors are on the simulated GPU: a mark on the storage, passed on from inputs to results."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,9 @@ Within = Callable[[Any, tuple[Any, ...], dict[str, Any]], contextlib.AbstractCon
 
 
 def on_gpu(tensor: torch.Tensor) -> bool:
-    """Whether the tensor's storage is marked. To be called outside a `TorchFunctionMode`, which would be asked, too."""
+    """Returns whether the tensor's storage is marked. To be called outside a `TorchFunctionMode`, which would be asked,
+    too.
+    """
     return has_storage(tensor) and bool(getattr(tensor.untyped_storage(), "_on_gpu", False))
 
 
@@ -57,13 +59,13 @@ def restore(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorag
 
 
 def has_storage(tensor: torch.Tensor) -> bool:
-    """Whether the tensor is a dense one in this machine's memory, and does not wrap others."""
+    """Returns whether the tensor is a dense one in this machine's memory, and does not wrap others."""
     dense = tensor.layout == torch.strided and not tensor.is_nested and tensor.device.type == "cpu"
     return dense and not wraps_tensors(type(tensor))
 
 
 def wraps_tensors(kind: type) -> bool:
-    """Whether a class of tensors is one around others, which has no memory of its own."""
+    """Returns whether a class of tensors is one around others, which has no memory of its own."""
     return hasattr(kind, "__tensor_flatten__")
 
 
@@ -93,7 +95,9 @@ def _reachable(tensor: torch.Tensor) -> bool:
 
 
 def is_cuda(device: object) -> bool:
-    """Whether this names a GPU: ``"cuda"``, ``"cuda:0"``, or a `torch.device`. Raises RuntimeError for a second GPU."""
+    """Returns whether this names a GPU: ``"cuda"``, ``"cuda:0"``, or a `torch.device`. Raises RuntimeError for a second
+    GPU.
+    """
     if not isinstance(device, str | torch.device) or not str(device).startswith("cuda"):
         return False
     if torch.device(device).index not in (None, 0):
@@ -113,7 +117,7 @@ def tensors(value: object) -> Iterator[torch.Tensor]:
 
 
 def tracing() -> bool:
-    """Whether fake tensors are being computed with, which know of devices by themselves."""
+    """Returns whether fake tensors are being computed with, which know of devices by themselves."""
     return get_dispatch_mode(FAKE) is not None
 
 
@@ -207,7 +211,9 @@ def _in_python(func: Any, given: object) -> Callable[..., Any] | None:
     if made is None and function is None:
         return None
     with DisableTorchFunction():
-        real = [one for one in tensors(given) if type(one) in (torch.Tensor, torch.nn.Parameter)]  # not the compiler's
+        real = [
+            tensor for tensor in tensors(given) if type(tensor) in (torch.Tensor, torch.nn.Parameter)
+        ]  # not the compiler's
         if not any(map(on_gpu, real)):
             return None
     if function is None and made is not None:

@@ -1,4 +1,4 @@
-"""What a program registers for operators on a GPU, with `torch.library.Library.impl(name, function, "CUDA")`.
+"""Says what a program registers for operators on a GPU, with `torch.library.Library.impl(name, function, "CUDA")`.
 
 Its tensors lie on the CPU, where PyTorch would not call it: `placement` does.
 """
@@ -42,7 +42,7 @@ def _destroyed(library: Library) -> None:
 
 
 def replacements(tracing: Callable[[], bool]) -> list[tuple[Any, str, Any]]:
-    """What has the attribute, its name, and what it becomes. tracing: whether a compiler traces now, for which
+    """Yields what has the attribute, its name, and what it becomes. tracing: whether a compiler traces now, for which
     alone `torch.library.wrap_triton` makes an operator of a kernel.
     """
     wraps: Callable[[], bool] = library_triton.is_wrap_triton_enabled

@@ -92,7 +92,7 @@ def nothing(*args: object, **kwargs: object) -> None:
 
 
 def replacements(gpu: Properties) -> dict[str, Any]:
-    """What each name of `torch.cuda` is replaced with."""
+    """Returns what each name of `torch.cuda` is replaced with."""
     same = {
         **{name: True for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")},
         **{name: 0 for name in ("current_device", "_exchange_device", "_maybe_exchange_device", "utilization")},
@@ -135,7 +135,7 @@ def _random() -> dict[str, Any]:
 
 
 def accelerator(gpu: Properties) -> dict[str, Any]:
-    """What each function of `torch._C` that `torch.accelerator` calls is replaced with: one GPU, index 0."""
+    """Returns what each function of `torch._C` that `torch.accelerator` calls is replaced with: one GPU, index 0."""
     return {
         "_accelerator_getAccelerator": lambda: torch.device("cuda"),
         "_get_accelerator": lambda check=None: torch.device("cuda"),

@@ -163,7 +163,7 @@ class Graph(graphs.CUDAGraph):
 
 
 def captured(launch: Callable[[], object]) -> bool:
-    """Whether a graph is being captured, and has ``launch`` now for its replays."""
+    """Returns whether a graph is being captured, and has ``launch`` now for its replays."""
     graph = graphs.CUDAGraph.under_way
     if isinstance(graph, Graph):
         graph.note(launch)
@@ -191,10 +191,10 @@ def launched() -> tuple[int, int]:
 
 
 def comes_before(stream: int, number: int) -> bool:
-    """Whether a launch comes before what the current stream does next."""
+    """Returns whether a launch comes before what the current stream does next."""
     return max(clock.get(stream, 0) for clock in (current().known, Stream._host)) >= number
 
 
 def several() -> bool:
-    """Whether a program has made a stream beside the default one."""
+    """Returns whether a program has made a stream beside the default one."""
     return Stream._made > 1

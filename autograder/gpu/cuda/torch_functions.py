@@ -62,7 +62,7 @@ class DeviceCalls(TorchFunctionMode):
 
 
 def _wanted(kwargs: dict[str, Any]) -> bool | None:
-    """Whether the call names the GPU (True) or another device (False), or none (None)."""
+    """Returns whether the call names the GPU (True) or another device (False), or none (None)."""
     device = kwargs.get("device")
     if device is None:
         return None
@@ -149,7 +149,7 @@ def _copied(func: _TorchFunction, tensor: torch.Tensor, memo: dict[int, Any]) ->
 
 
 def _told(func: _TorchFunction, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    """What the host asks for, which waits until it is there."""
+    """Returns what the host asks for, which waits until it is there."""
     streams.current().synchronize()
     return func(tensor, *args, **kwargs)
 

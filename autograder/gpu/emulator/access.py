@@ -60,11 +60,11 @@ class Access(Footprint):
 
     @property
     def far(self) -> bool:
-        """Whether an element of a tensor is 2^31 elements or more from its first."""
+        """Returns whether an element of a tensor is 2^31 elements or more from its first."""
         return self.space.far
 
     def kept_of(self, region: Region) -> Kept:
-        """What a region's storage held before the launch."""
+        """Returns what a region's storage held before the launch."""
         if region.address not in self.kept:
             self.kept[region.address] = Kept(memory(region.address, region.held))
         return self.kept[region.address]
@@ -405,7 +405,7 @@ class Access(Footprint):
 
 
 def _met(earlier: dict[int, list[Touched]], region: Region, now: Touched) -> bool:
-    """Whether other lanes have touched an element of a region before."""
+    """Returns whether other lanes have touched an element of a region before."""
     return any(one.meets(now.at, now.by) for one in earlier.get(region.address, ()))
 
 

@@ -23,7 +23,7 @@ _FIRST = 1 << (48 - _SHIFT)  # virtual ranges begin above every real address, wh
 
 
 class AddressLayout:
-    """Which element offsets (from the first element) belong to a strided view."""
+    """Holds which element offsets (from the first element) belong to a strided view."""
 
     def __init__(self, shape: tuple[int, ...], stride: tuple[int, ...]):
         dims = sorted(((st, n) for n, st in zip(shape, stride, strict=True) if n > 1 and st > 0), reverse=True)
@@ -166,7 +166,7 @@ class AddressSpace:
 
     @property
     def reached(self) -> bool:
-        """Whether a tensor was reached by an address that a kernel has loaded."""
+        """Returns whether a tensor was reached by an address that a kernel has loaded."""
         return bool(self._reached)
 
     def reach(self, address: int) -> Region | None:
@@ -262,7 +262,7 @@ def _between(addresses: np.ndarray, region: Region) -> np.ndarray:
 
 
 def _has_memory(tensor: torch.Tensor) -> bool:
-    """Whether the elements lie in this process: not of tensors without a storage, as sparse ones and those that
+    """Returns whether the elements lie in this process: not of tensors without a storage, as sparse ones and those that
     `torch.func` hands to a function, nor on a device.
     """
     if tensor.layout != torch.strided or tensor.device.type != "cpu" or tensor.numel() == 0:

@@ -1,4 +1,4 @@
-"""What to do about the errors that Triton and Python raise for the commonest mistakes in a kernel."""
+"""Says what to do about the errors that Triton and Python raise for the commonest mistakes in a kernel."""
 
 import re
 
@@ -181,7 +181,9 @@ def on_nothing(names: list[str]) -> str:
 
 
 def instead(name: str) -> str:
-    """What a kernel calls in place of a function or method that Triton does not have; empty where it is unknown."""
+    """Returns what a kernel calls in place of a function or method that Triton does not have; empty where it is
+    unknown.
+    """
     import triton.language as tl  # a report is read where Triton is not installed, too
     from triton.language.extra.cuda import libdevice
 
@@ -195,7 +197,7 @@ def instead(name: str) -> str:
 
 
 def _of_tl(message: str, source: str) -> str:
-    """What a kernel calls in place of a function of another module that takes no block."""
+    """Returns what a kernel calls in place of a function of another module that takes no block."""
     other = re.search(r"\b(np|numpy|math|torch)\.(\w+)", source)
     refused = r"size 1|real number|must be Tensor, not tensor|'torch|is Python for the CPU|name 'math'|numpy|np"
     if not other or not (re.search(refused, message) or other.group(1) in ("np", "numpy")):

@@ -43,7 +43,7 @@ _PAIR = re.compile(r"^\s*cvt\.rp\.ue8m0x2\.f32\s+\$0\s*,\s*0\.0\s*,\s*\$1\s*;?\s
 
 
 class AssemblyResult:
-    """What the builder's ``create_inline_asm`` returns: results by number."""
+    """Holds what the builder's ``create_inline_asm`` returns: results by number."""
 
     def __init__(self, result: TensorHandle):
         self._result = result

@@ -137,7 +137,7 @@ class Atomics(Integers):
 
 
 def _orders(sem: Any) -> tuple[bool, bool]:
-    """Whether an atomic of these semantics acquires, and whether it releases."""
+    """Returns whether an atomic of these semantics acquires, and whether it releases."""
     return (
         sem in (_SEMANTICS.ACQUIRE, _SEMANTICS.ACQUIRE_RELEASE),
         sem in (_SEMANTICS.RELEASE, _SEMANTICS.ACQUIRE_RELEASE),

@@ -46,7 +46,7 @@ class StrictBuilder(Atomics):
         return data.item()
 
     def holds(self, data: np.ndarray) -> bool:
-        """Whether an assertion is true in every lane."""
+        """Returns whether an assertion is true in every lane."""
         return bool(data.all())
 
     def print(self, *values: object, **options: Any) -> None:
@@ -126,7 +126,7 @@ class StrictBuilder(Atomics):
         return offsets.mark(TensorHandle(values, dtype), offsets.SIZE if values.dtype.kind in "iu" else 0)
 
     def _filler(self, dtype: tl.dtype) -> np.ndarray:
-        """What a masked-off lane without ``other`` holds."""
+        """Returns what a masked-off lane without ``other`` holds."""
         if self.emulator.fill is None:
             return masked_off.poisoned(dtype, numpy_type(dtype))
         return masked_off.constant(self.emulator.fill, dtype.scalar, numpy_type(dtype))
@@ -163,7 +163,7 @@ class StrictBuilder(Atomics):
         return TensorHandle(cast(wide(src), dst_type.scalar, to_zero), dst_type.scalar)
 
     def _is_foreign(self, *types: tl.dtype) -> bool:
-        """Whether one is a float8 that only AMD has: its conversions stay the interpreter's."""
+        """Returns whether one is a float8 that only AMD has: its conversions stay the interpreter's."""
         foreign = any(dtype.scalar.is_fp8() and dtype.scalar not in float8.FORMATS for dtype in types)
         if foreign:
             self.emulator.loose("float8")

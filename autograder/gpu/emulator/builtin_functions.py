@@ -16,8 +16,8 @@ _UNKNOWN = {name for name, value in vars(builtins).items() if callable(value)} -
 
 
 def called(function: Callable[..., object], *values: Any, **named: Any) -> object:
-    """What one of Python's functions that the compiler knows returns: it sees what a `tl.constexpr` holds, and no
-    tensor's value.
+    """Returns what one of Python's functions that the compiler knows returns: it sees what a `tl.constexpr` holds, and
+    no tensor's value.
     """
     if function in (float, int) and values and isinstance(values[0], tl.tensor):
         name = getattr(function, "__name__", "")

@@ -1,4 +1,4 @@
-"""What `tl.multiple_of`, `tl.max_contiguous` and `tl.max_constancy` claim of a block, held against its values.
+"""Says what `tl.multiple_of`, `tl.max_contiguous` and `tl.max_constancy` claim of a block, held against its values.
 
 Triton's compiler believes them when it joins the lanes of a load or store into one access of several elements.
 """
@@ -46,8 +46,8 @@ class Claims:
         self._reached[number] = min(itemsize, self._reached.get(number, itemsize))
 
     def misleads(self, number: int) -> bool:
-        """Whether a compiler that believes a false claim joins lanes at a misaligned address, in an access of 16 bytes
-        at most. It does not follow of runs and groups shorter than claimed, as those of rows that wrap around.
+        """Returns whether a compiler that believes a false claim joins lanes at a misaligned address, in an access of
+        16 bytes at most. It does not follow of runs and groups shorter than claimed, as those of rows that wrap around.
         """
         claim, tensor, _, _ = self.false[number]
         if claim.name != "multiple_of" or number not in self._reached:

@@ -71,7 +71,7 @@ def counter(function: Callable[..., Any], bounds: tuple[Any, ...], named: dict[s
                 f"a block of shape {tuple(bound.type.shape)} is no bound of a loop, and Triton cannot compile one; "
                 "loop to one number, as `tl.max` of it, and mask the lanes that have ended"
             )
-    limits = _of_several(*bounds, **named) if any(one.handle.data.size > 1 for one in tensors) else None
+    limits = _of_several(*bounds, **named) if any(tensor.handle.data.size > 1 for tensor in tensors) else None
     if limits is None:
         agreed = function(*bounds, **named)
         limits = tuple(np.array([bound]) for bound in (agreed.start, agreed.stop, agreed.step))

@@ -1,4 +1,4 @@
-"""What was reached of each kernel: statements, both branches of each ``if``, and what each mask let through.
+"""Says what was reached of each kernel: statements, both branches of each ``if``, and what each mask let through.
 
 A kernel is rewritten anyway (`rewrite`), and a call that notes a number is put before each of its statements. A program
 that waits while others go on begins anew, so what is noted is what programs really ran.
@@ -44,7 +44,7 @@ _owners: list[FunctionMarks] = []  # by mark; kernels stay rewritten for the lif
 
 
 class Coverage:
-    """What the launches of a `Sanitizer` reached. marks: the numbers noted so far; kernels call its ``add``."""
+    """Holds what the launches of a `Sanitizer` reached. marks: the numbers noted so far; kernels call its ``add``."""
 
     def __init__(self) -> None:
         self.marks: set[int] = set()

@@ -163,7 +163,7 @@ def static_assert(test: object, message: str = "") -> None:
 
 
 def compiles(error: BaseException | None) -> bool:
-    """Whether what a kernel raised is anything but a false `tl.static_assert`."""
+    """Returns whether what a kernel raised is anything but a false `tl.static_assert`."""
     while error is not None and not isinstance(error, StaticAssertionError):
         error = error.__cause__
     return error is None

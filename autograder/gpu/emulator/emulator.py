@@ -120,12 +120,12 @@ class Emulator:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is wrong with the launches of the block, in order."""
+        """Returns what is wrong with the launches of the block, in order."""
         return tuple(self._findings)
 
     @property
     def hints(self) -> tuple[Finding, ...]:
-        """What may be wrong: hints about values in order, then those about lines."""
+        """Returns what may be wrong: hints about values in order, then those about lines."""
         return (*self._hints, *sorted(self._noticed, key=lambda h: (h.file, h.line, h.kind, h.tensor)))
 
     @property
@@ -286,7 +286,7 @@ class Emulator:
         return self._access
 
     def meets(self, access: Access) -> bool:
-        """Whether a launch has a tensor in which another one stored that a GPU may run at the same time."""
+        """Returns whether a launch has a tensor in which another one stored that a GPU may run at the same time."""
         addresses = {region.address for region in access.space.regions} & self._shadows.keys()
         return any(self._shadows[address].has(one) for one in access.beside for address in addresses)
 

@@ -1,4 +1,4 @@
-"""How a launch is run, after what a GPU refuses of it is refused."""
+"""Says how a launch is run, after what a GPU refuses of it is refused."""
 
 import functools
 import inspect
@@ -237,8 +237,8 @@ def _programs(
 
 
 def _all_wait(program: Callable[[int], None], numbers: list[int], waiting: list[Waiting]) -> bool:
-    """Whether the programs ``numbers``, which are run for it, each end or wait as well, and nobody gets what he waits
-    for. waiting: those that do so far.
+    """Returns whether the programs ``numbers``, which are run for it, each end or wait as well, and nobody gets what he
+    waits for. waiting: those that do so far.
     """
     for number in numbers:
         try:

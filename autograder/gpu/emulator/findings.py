@@ -1,4 +1,4 @@
-"""What the emulator has to say: a finding, the exception that carries one, and the learner's line it points at."""
+"""Says what the emulator has to say: a finding, the exception that carries one, and the learner's line it points at."""
 
 import linecache
 import re
@@ -118,7 +118,7 @@ class Place:
 
     @property
     def of_block_pointer(self) -> bool:
-        """Whether it bounds an access by a shape, not by a mask."""
+        """Returns whether it bounds an access by a shape, not by a mask."""
         return "boundary_check" in self.source
 
     @classmethod
@@ -189,7 +189,7 @@ def not_emulated(text: str) -> NoReturn:
 
 
 def kind_of_access() -> str:
-    """How the access under way reached memory: ``descriptor``, ``block pointer``, or ``""`` for plain pointers."""
+    """Says how the access under way reached memory: ``descriptor``, ``block pointer``, or ``""`` for plain pointers."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_name
@@ -200,8 +200,8 @@ def kind_of_access() -> str:
 
 
 def is_defect(error: BaseException) -> bool:
-    """Whether an error, or what Triton wrapped in it, is a slip in the emulator's own code: a name, an attribute or a
-    type that is wrong in a line of ours. A kernel at fault can cause one, too.
+    """Returns whether an error, or what Triton wrapped in it, is a slip in the emulator's own code: a name, an
+    attribute or a type that is wrong in a line of ours. A kernel at fault can cause one, too.
     """
     while error.__cause__ is not None:
         error = error.__cause__

@@ -1,5 +1,5 @@
-"""What a launch touches of memory, and what a storage held before, kept block by block when one is first stored to: it
-costs what is stored.
+"""Says what a launch touches of memory, and what a storage held before, kept block by block when one is first stored
+to: it costs what is stored.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Kept:
         return new
 
     def now(self, number: int) -> np.ndarray:
-        """What a block holds now, as a view."""
+        """Returns what a block holds now, as a view."""
         return self.raw[number * BLOCK : (number + 1) * BLOCK]
 
     def put_back(self) -> None:

@@ -44,7 +44,7 @@ class Fresh:
 
 
 class FreshMemory:
-    """Which storages were handed out, by address."""
+    """Holds which storages were handed out, by address."""
 
     def __init__(self) -> None:
         self.storages: dict[int, Fresh] = {}

@@ -1,4 +1,4 @@
-"""What a handle of the interpreter holds: numpy types for Triton's, and rounding from the one to the other."""
+"""Says what a handle of the interpreter holds: numpy types for Triton's, and rounding from the one to the other."""
 
 from typing import Any
 

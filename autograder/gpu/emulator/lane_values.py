@@ -1,4 +1,4 @@
-"""What masked-off lanes of a load without ``other`` may hold: the values with which a kernel is tried."""
+"""Says what masked-off lanes of a load without ``other`` may hold: the values with which a kernel is tried."""
 
 import math
 

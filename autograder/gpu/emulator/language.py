@@ -1,4 +1,4 @@
-"""What the emulator changes in Triton's language: worked out once, set at the beginning of each block.
+"""Says what the emulator changes in Triton's language: worked out once, set at the beginning of each block.
 
 Triton's own interpreter looks through the whole language again for every call of a device function.
 """
@@ -34,7 +34,7 @@ class LanguageChange:
 
     @property
     def undone(self) -> bool:
-        """Whether the owner has what Triton gave it."""
+        """Returns whether the owner has what Triton gave it."""
         return all(map(operator.is_, map(vars(self.owner).get, self.old, repeat(_ABSENT)), self.old.values()))
 
     def make(self) -> None:
@@ -95,7 +95,7 @@ _known: list[LanguageChange] = []
 
 
 def of_cuda() -> dict[str, Callable[..., Any]]:
-    """What `triton.language.extra.cuda` has of functions for a GPU alone, as they run here, by name."""
+    """Returns what `triton.language.extra.cuda` has of functions for a GPU alone, as they run here, by name."""
     # The next launch begins when this one has ended.
     return {"gdc_wait": _waited, "gdc_launch_dependents": lambda: None, **registers.FUNCTIONS}
 

@@ -45,7 +45,7 @@ def describe(name: str, value: Any, constexpr: bool, annotation: str) -> Argumen
 
 
 def _structure(name: str, value: Any) -> str:
-    """What a compiler sees of a tuple or a tensor descriptor."""
+    """Returns what a compiler sees of a tuple or a tensor descriptor."""
     if isinstance(value, tuple):
         parts = [describe(name, part, False, "") for part in value]
         fixed = [part.kind == "none" or (part.kind == "scalar" and part.value == 1) for part in parts]
@@ -84,8 +84,8 @@ class LaunchArguments:
         self.access, self.names, self._unspecialised = access, names, unspecialised
 
     def convert(self, name: str, value: Any, annotation: str = "") -> Any:
-        """What the kernel's parameter holds for an argument: an integer of 1, as the stride of contiguous rows is, is a
-        constant of the compiled kernel.
+        """Returns what the kernel's parameter holds for an argument: an integer of 1, as the stride of contiguous rows
+        is, is a constant of the compiled kernel.
         """
         if type(value) is int and value == 1 and name.split("[")[0] not in self._unspecialised:
             if not annotation.startswith(_NOT_SPECIALISED):

@@ -18,7 +18,7 @@ _NORMAL = NormalDist()
 
 
 def _each(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
-    """What a function of numbers returns for each element, as Python objects."""
+    """Returns what a function of numbers returns for each element, as Python objects."""
     values: np.ndarray = np.frompyfunc(function, len(arrays), 1)(*arrays)
     return values
 

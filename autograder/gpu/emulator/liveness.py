@@ -1,4 +1,5 @@
-"""Which variables of a kernel are read later: for each loop and branch, those that outlive it and those that it needs.
+"""Says which variables of a kernel are read later: for each loop and branch, those that outlive it and those that it
+needs.
 
 A name that is not read again before it is stored to need not be kept for a program that waits, and must not be: it may
 hold what other programs computed.
@@ -47,7 +48,7 @@ def names_of(tree: ast.Module) -> LiveNames:
     assert isinstance(definition, ast.FunctionDef)
     arguments = definition.args
     parameters = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    liveness = _Liveness({one.arg for one in parameters} | _stored(definition.body))
+    liveness = _Liveness({parameter.arg for parameter in parameters} | _stored(definition.body))
     liveness.block(definition.body, set())
     return liveness.names
 
@@ -118,7 +119,7 @@ class _Liveness:
 
 
 def _straight(body: list[ast.stmt], in_loop: bool = False) -> bool:
-    """Whether a block is left at its end alone, and stores in variables alone."""
+    """Returns whether a block is left at its end alone, and stores in variables alone."""
     inside = [part for node in body for part in ast.walk(node)]
     if any(isinstance(part, _SCOPES) or _stores_in_object(part) for part in inside):
         return False

@@ -1,4 +1,4 @@
-"""What the masked-off lanes of a load without ``other`` hold: poison, or a number that a run is tried with."""
+"""Says what the masked-off lanes of a load without ``other`` hold: poison, or a number that a run is tried with."""
 
 import math
 

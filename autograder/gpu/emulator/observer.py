@@ -1,4 +1,4 @@
-"""Who watches the launches of an emulator: what it is told, and what it may ask for."""
+"""Says who watches the launches of an emulator: what it is told, and what it may ask for."""
 
 import contextlib
 import types
@@ -40,8 +40,8 @@ class Touch(NamedTuple):
 
 @dataclass
 class RepeatedPrograms:
-    """What the programs did. kept: what the storages held that they have stored to, by address. touches: accesses to
-    the byte that was asked for, in order.
+    """Holds what the programs did. kept: what the storages held that they have stored to, by address. touches: accesses
+    to the byte that was asked for, in order.
     """
 
     well: bool = True
@@ -85,8 +85,8 @@ class EndedLaunch:
 
 
 class ObservedMachine(Protocol):
-    """What an observer may ask of the emulator that it watches. configuration: of an autotuned kernel, that is running;
-    "" outside of that.
+    """Holds what an observer may ask of the emulator that it watches. configuration: of an autotuned kernel, that is
+    running; "" outside of that.
     """
 
     configuration: str
@@ -124,14 +124,14 @@ class Observer:
         return call
 
     def judges(self, call: LaunchCall) -> bool:
-        """Whether what the launch reaches of its kernel counts."""
+        """Returns whether what the launch reaches of its kernel counts."""
         return True
 
     def launch_begins(self, launch: Launch) -> None:
         """A launch begins."""
 
     def unordered(self) -> bool:
-        """Whether later launches may not be ordered after the present one."""
+        """Returns whether later launches may not be ordered after the present one."""
         return False
 
     def beside(self, launch: Launch, numbers: range) -> list[ConcurrentLaunch]:
@@ -147,7 +147,7 @@ class Observer:
         """Something was found or is suspicious, for the first time or once more."""
 
     def passes(self, finding: Finding) -> bool:
-        """Whether a launch goes on behind an access out of bounds (`tolerant.Tolerant`)."""
+        """Returns whether a launch goes on behind an access out of bounds (`tolerant.Tolerant`)."""
         return False
 
     def reached(self, functions: list[dict[str, Any]]) -> None:

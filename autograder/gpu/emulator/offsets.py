@@ -1,4 +1,5 @@
-"""How large the integers of a kernel could become in a larger tensor, and whether an offset would outgrow its 32 bits.
+"""Says how large the integers of a kernel could become in a larger tensor, and whether an offset would outgrow its 32
+bits.
 
 No case is large enough to show it of every kernel. So integers carry a mark of what they are made of, in the ``attr``
 of their handle, from the operation that makes them to the pointer that they are added to. With it goes which false
@@ -79,5 +80,5 @@ def converted(one: int, wide: bool) -> int:
 
 
 def outgrows(kind: int) -> bool:
-    """Whether an offset of this mark wraps around in a tensor that is large enough."""
+    """Returns whether an offset of this mark wraps around in a tensor that is large enough."""
     return kind & _KINDS in (INDEX, NARROW)

@@ -1,4 +1,4 @@
-"""What comes before what among the programs of one launch: releases and acquires on words of memory.
+"""Says what comes before what among the programs of one launch: releases and acquires on words of memory.
 
 A program that releases a word, as one that gives back a lock does, publishes what it has done so far. One that acquires
 the word later comes after that, and after nothing that the first does once it has released. One thread releases: what
@@ -37,7 +37,7 @@ class Order:
 
     @property
     def locked(self) -> bool:
-        """Whether the present program has acquired anything."""
+        """Returns whether the present program has acquired anything."""
         return bool(self._acquired)
 
     def synchronise(self, address: int, acquires: bool, releases: bool) -> None:
@@ -60,15 +60,15 @@ class Order:
         return hurried
 
     def ordered(self, program: int, epoch: int, first: int) -> bool:
-        """Whether what ``program`` did in its ``epoch`` comes before what the present program does now. The number
-        ``first`` stands for several programs, which are taken to be ordered if another one has released.
+        """Returns whether what ``program`` did in its ``epoch`` comes before what the present program does now. The
+        number ``first`` stands for several programs, which are taken to be ordered if another one has released.
         """
         if program == first:
             return epoch != LATE and any(word.released.keys() - {self.program} for word in self._before())
         return any(word.released.get(program, 0) > epoch for word in self._before())
 
     def released(self, program: int) -> bool:
-        """Whether the present program comes after something of ``program``."""
+        """Returns whether the present program comes after something of ``program``."""
         return any(program in word.released for word in self._before())
 
     def _before(self) -> list[Word]:

@@ -89,7 +89,7 @@ def check() -> None:
 
 @functools.cache
 def _replaced() -> list[str]:
-    """What the emulator's builder has in place of the interpreter's own."""
+    """Returns what the emulator's builder has in place of the interpreter's own."""
     names = vars(StrictBuilder).keys() | vars(Atomics).keys() | vars(Integers).keys()
     ours = {name for name in names if name.startswith(("create_", "get_")) or name.endswith(("_op", "_impl"))}
     return sorted(ours - _ADDED)

@@ -43,7 +43,7 @@ class _Blocks:
         return [np.ascontiguousarray(a) for a in np.broadcast_arrays(*(arg.handle.data for arg in input))]
 
     def _is_own(self) -> bool:
-        """Whether the combining function is the program's, and not one of Triton's own."""
+        """Returns whether the combining function is the program's, and not one of Triton's own."""
         function = getattr(self.combine_fn, "fn", self.combine_fn)
         return not str(getattr(function, "__module__", "")).startswith("triton.")
 

@@ -1,4 +1,4 @@
-"""What a program reads of the GPU that it runs on, in place of `triton.language.extra.cuda`'s instructions."""
+"""Says what a program reads of the GPU that it runs on, in place of `triton.language.extra.cuda`'s instructions."""
 
 import time
 

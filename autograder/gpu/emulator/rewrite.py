@@ -103,7 +103,7 @@ def _source(fn: types.FunctionType) -> tuple[list[str], int]:
 
 
 def has_source(fn: types.FunctionType) -> bool:
-    """Whether a function's text is known: that of one which was made by `exec` is not."""
+    """Returns whether a function's text is known: that of one which was made by `exec` is not."""
     return bool(linecache.getlines(inspect.unwrap(fn).__code__.co_filename))
 
 

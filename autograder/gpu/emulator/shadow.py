@@ -1,4 +1,4 @@
-"""What happened to each element of a storage: which program stored it, which read it, whether anybody wrote it.
+"""Says what happened to each element of a storage: which program stored it, which read it, whether anybody wrote it.
 
 Programs of one launch run in any order on a GPU, and several at once. So within a launch, an element may be stored by
 one program and read by another only if atomics put them in order. The interpreter runs programs one after the other;
@@ -209,7 +209,7 @@ class Shadow:
         return met
 
     def has(self, beside: ConcurrentLaunch) -> bool:
-        """Whether a launch stored anything here, or loaded, as far as nobody has done so since."""
+        """Returns whether a launch stored anything here, or loaded, as far as nobody has done so since."""
         if not isinstance(self.writer, np.ndarray) or not isinstance(self.reader, np.ndarray):
             return False
         first, end = beside.numbers.start, beside.numbers.stop
@@ -217,7 +217,7 @@ class Shadow:
         return bool((stored | (self.reader >= first) & (self.reader < end)).any())
 
     def written(self, at: np.ndarray) -> np.ndarray:
-        """Whether any program of any launch has stored these units, or PyTorch has written them."""
+        """Returns whether any program of any launch has stored these units, or PyTorch has written them."""
         written: np.ndarray = self.writer.take(at) != 0
         return written if self.by_host is None else written | self.by_host.take(at)
 

@@ -1,4 +1,6 @@
-"""What Triton's language works out anew for every operation and never changes: remembered. No result depends on it."""
+"""Says what Triton's language works out anew for every operation and never changes: remembered. No result depends on
+it.
+"""
 
 from collections.abc import Callable
 from typing import Any

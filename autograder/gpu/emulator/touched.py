@@ -1,4 +1,4 @@
-"""What the lanes of one program have loaded and stored, and whether other lanes of it come upon that.
+"""Says what the lanes of one program have loaded and stored, and whether other lanes of it come upon that.
 
 A GPU's threads do not wait for each other: where lanes load what other lanes have stored, or store what others have
 loaded, `tl.debug_barrier()` has to stand between the two. A lane's own element is in order. So is a store behind a
@@ -17,7 +17,9 @@ class Touched:
         self.at, self.by = at, by
 
     def meets(self, at: np.ndarray, by: np.ndarray) -> bool:
-        """Whether an element at ``at`` was touched by another lane than the one of ``by`` that comes upon it now."""
+        """Returns whether an element at ``at`` was touched by another lane than the one of ``by`` that comes upon it
+        now.
+        """
         if not at.size or not self.at.size or self.at.max() < at.min() or at.max() < self.at.min():
             return False
         if np.array_equal(self.at, at) and np.array_equal(self.by, by):

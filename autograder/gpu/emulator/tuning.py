@@ -76,8 +76,8 @@ def drawn(tuner: Any, *args: Any, config: Any, **named: Any) -> list[float]:
 
 
 def _meaning(tuner: Any, config: Any) -> Hashable:
-    """What a configuration decides of the values: of the compiler's options those that the kernel is given or, as by
-    ``num_threads()``, asks for, too.
+    """Returns what a configuration decides of the values: of the compiler's options those that the kernel is given or,
+    as by ``num_threads()``, asks for, too.
     """
     asked = {*tuner.arg_names, *tuner.base_fn.__code__.co_names}
     asked |= {"num_warps"} if "num_threads" in asked else set()

@@ -1,5 +1,5 @@
-"""What PyTorch's operators do to the elements of uninitialised memory: which they write, and where those go that nobody
-wrote. The values say neither: a value that was written may have the very bits of the poison.
+"""Says what PyTorch's operators do to the elements of uninitialised memory: which they write, and where those go that
+nobody wrote. The values say neither: a value that was written may have the very bits of the poison.
 """
 
 from collections.abc import Callable, Iterator

@@ -52,7 +52,7 @@ class Allowances:
 
     def remarks(self, functions: Iterable[FunctionLines]) -> list[str]:
         """Sentences on comments without a reason, and on those at lines that ran and that no finding needs."""
-        ran = {(one["file"], line) for one in functions for line, reached in one["lines"] if reached}
+        ran = {(function["file"], line) for function in functions for line, reached in function["lines"] if reached}
         comments = {comment for file, _ in ran for comment in of_file(file)} | self.used
         said = []
         for one in sorted(comments):

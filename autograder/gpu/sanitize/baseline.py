@@ -13,7 +13,7 @@ class BaselineError(Exception):
 
 
 class Entry(NamedTuple):
-    """What is known of a finding: its kernel, its kind, and the text of its line."""
+    """Holds what is known of a finding: its kernel, its kind, and the text of its line."""
 
     kernel: str
     kind: str
@@ -60,7 +60,7 @@ class Baseline:
             raise BaselineError(f"{self.file} is not a baseline; have one written to another file") from None
 
     def knows(self, finding: dict[str, Any]) -> bool:
-        """Whether a finding is known. It has occurred."""
+        """Returns whether a finding is known. It has occurred."""
         entry = entry_of(finding)
         self.occurred.add(entry)
         return self.update or entry in self.entries

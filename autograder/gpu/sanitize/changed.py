@@ -1,4 +1,4 @@
-"""Which kernels have changed since a revision in git: their own text, or that of a function they call."""
+"""Says which kernels have changed since a revision in git: their own text, or that of a function they call."""
 
 import inspect
 import types
@@ -21,7 +21,7 @@ class Changed:
         self._known: dict[types.FunctionType, bool] = {}
 
     def __call__(self, kernel: types.FunctionType, arguments: Iterable[Any] = ()) -> bool:
-        """Whether a kernel has changed, or a function that it calls or is given as an argument."""
+        """Returns whether a kernel has changed, or a function that it calls or is given as an argument."""
         given = [value.fn for value in arguments if isinstance(value, InterpretedFunction)]
         return any(self._has(fn) for one in (kernel, *given) for fn in reachable(one))
 

@@ -1,4 +1,4 @@
-"""What a run reached as Cobertura's XML, which CI services and code hosts show beside the lines.
+"""Says what a run reached as Cobertura's XML, which CI services and code hosts show beside the lines.
 
 An ``if`` has two conditions, true and false; a mask has two, a lane that it let through and a lane that it did not.
 """

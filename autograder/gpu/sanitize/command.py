@@ -97,7 +97,7 @@ class _Schema(argparse.Action):
 
 
 class Listener:
-    """What the program's process has reported so far. kernel: the one launched last. asked: the capability of the
+    """Holds what the program's process has reported so far. kernel: the one launched last. asked: the capability of the
     simulated GPU, if the program asked for it. alone: launches that ran one program at a time, by kernel and reason.
     """
 

@@ -1,5 +1,5 @@
-"""What the chosen configuration of an autotuned kernel stores, and another one leaves unwritten: a GPU may choose that
-one.
+"""Says what the chosen configuration of an autotuned kernel stores, and another one leaves unwritten: a GPU may choose
+that one.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""How two versions of the memory that a launch stores to differ."""
+"""Says how two versions of the memory that a launch stores to differ."""
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ def element(footprint: Footprint, address: int, byte: int) -> tuple[Region, int]
 
 
 def differing(footprint: Footprint, address: int, number: int, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Which bytes of a storage's block differ in two versions of it. Two NaN do not, whatever their bits are."""
+    """Says which bytes of a storage's block differ in two versions of it. Two NaN do not, whatever their bits are."""
     differs: np.ndarray = old != new
     for region in footprint.space.regions:
         size = region.dtype.itemsize

@@ -1,4 +1,4 @@
-"""What Triton's compiler says of launches: of those that the emulator ran, and of those at which it failed."""
+"""Says what Triton's compiler says of launches: of those that the emulator ran, and of those at which it failed."""
 
 from typing import Any, NoReturn
 
@@ -29,8 +29,8 @@ class FrontEnd:
         self._right: list[KernelLaunch] = []  # that it takes
 
     def event(self, form: FormData) -> dict[str, Any]:
-        """What the compiler says of a form, as an event of a `Sanitizer`: a finding where it refuses the form; what
-        could not be asked; else nothing.
+        """Returns what the compiler says of a form, as an event of a `Sanitizer`: a finding where it refuses the form;
+        what could not be asked; else nothing.
         """
         launch = KernelLaunch(**form["launch"])
         for row in self._asked([launch]):
@@ -44,7 +44,7 @@ class FrontEnd:
         return {}
 
     def _may_be_too_large(self, form: FormData) -> bool:
-        """Whether the blocks that products need at a time, in so many stages, could exceed the shared memory."""
+        """Says whether the blocks that products need at a time, in so many stages, could exceed the shared memory."""
         products, stages = form.get("products", []), form["launch"]["options"].get("num_stages", _STAGES)
         need = stages * sum(operands for operands, _ in products) + max((result for _, result in products), default=0)
         return bool(need > self._target.shared)
@@ -72,8 +72,8 @@ class FrontEnd:
         return ""
 
     def machine_code(self, forms: list[FormData]) -> dict[str, Any]:
-        """What the machine code of the ``forms`` allows at most, as `machine_code_report` says it; of each, its first
-        launch.
+        """Returns what the machine code of the ``forms`` allows at most, as `machine_code_report` says it; of each, its
+        first launch.
         """
         with unreported():
             return machine_code_report([KernelLaunch(**form["launch"]) for form in forms], self._compiler or _none)

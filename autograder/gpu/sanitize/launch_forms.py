@@ -35,7 +35,7 @@ class Forms:
             return _event(str(error), kernel)
 
     def at(self, launch: Launch) -> dict[str, Any]:
-        """What a finding at this launch has of it: ``{"form": ...}``, nothing where it cannot be described."""
+        """Returns what a finding at this launch has of it: ``{"form": ...}``, nothing where it cannot be described."""
         form = described(launch)
         return {"form": asdict(form)} if isinstance(form, KernelLaunch) else {}
 
@@ -50,7 +50,7 @@ class Forms:
         return self._described[form]
 
     def key(self, launch: Launch) -> Hashable:
-        """What launches of one form have in common."""
+        """Returns what launches of one form have in common."""
         return launch.kernel, repr([*map(_type, launch.arguments), launch.options])
 
 
@@ -73,6 +73,6 @@ def described(launch: Launch) -> KernelLaunch | str:
 
 
 def _type(argument: Argument) -> tuple[object, ...]:
-    """What of an argument the front end sees. An integer of 1 is a constant."""
+    """Returns what of an argument the front end sees. An integer of 1 is a constant."""
     constant = argument.type == "constexpr" or argument.value == 1
     return (argument.type, argument.value if constant else "")

@@ -1,4 +1,4 @@
-"""What a launch takes besides tensors: objects of a library's own with ``data_ptr()`` and ``dtype``."""
+"""Says what a launch takes besides tensors: objects of a library's own with ``data_ptr()`` and ``dtype``."""
 
 import math
 from typing import Any
@@ -10,7 +10,7 @@ from ..emulator.launch import Inside
 
 
 def is_buffer(value: Any) -> bool:
-    """Whether a launcher would take this argument's pointer, though it is no tensor of PyTorch's."""
+    """Returns whether a launcher would take this argument's pointer, though it is no tensor of PyTorch's."""
     return hasattr(value, "data_ptr") and not isinstance(value, torch.Tensor | TensorWrapper)
 
 

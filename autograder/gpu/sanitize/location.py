@@ -15,5 +15,5 @@ def _short(file: str) -> str:
 
 
 def is_own(file: str) -> bool:
-    """Whether a file lies in the current folder, and is no installed library's."""
+    """Returns whether a file lies in the current folder, and is no installed library's."""
     return not os.path.isabs(_short(file)) and "site-packages" not in file

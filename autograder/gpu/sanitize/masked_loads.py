@@ -27,8 +27,8 @@ _PROGRAMS = 64  # with masked-off lanes at one load that run again, first and la
 
 
 class _Result(NamedTuple):
-    """What the programs store when they run once more: blocks by a storage's address and number; None where they fail.
-    places: loads with masked-off lanes that they reached.
+    """Holds what the programs store when they run once more: blocks by a storage's address and number; None where they
+    fail. places: loads with masked-off lanes that they reached.
     """
 
     blocks: dict[tuple[int, int], np.ndarray] | None
@@ -126,7 +126,7 @@ def _at(places: set[Place], value: float) -> Fill:
 
 
 def _difference(result: _Result, trial: _Trial) -> str:
-    """What differs from the result with zeros, as the end of a sentence; "" where nothing does."""
+    """Returns what differs from the result with zeros, as the end of a sentence; "" where nothing does."""
     blocks, zeros, footprint = result.blocks, trial.zeros.blocks, trial.ended.footprint
     if blocks is None or zeros is None:
         return "" if blocks is zeros else "the launch fails"
@@ -159,7 +159,7 @@ def _programs(footprint: Footprint, places: dict[Place, np.ndarray]) -> np.ndarr
 
 
 def _class(launch: Launch, places: Iterable[Place]) -> Hashable:
-    """What launches have in common of which one is tried."""
+    """Returns what launches have in common of which one is tried."""
     traits = tuple(_trait(argument) for argument in launch.arguments)
     return launch.kernel, traits, tuple(size.bit_length() for size in launch.grid), frozenset(places)
 

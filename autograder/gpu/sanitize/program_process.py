@@ -47,7 +47,7 @@ class Events:
             pass  # the reader has ended; the program goes on
 
     def ask(self, form: dict[str, Any]) -> dict[str, Any] | None:
-        """What the compiler finds in a form of a launch. A fork does not wait for it: it has the same pipe."""
+        """Returns what the compiler finds in a form of a launch. A fork does not wait for it: it has the same pipe."""
         waits = os.getpid() == self._process
         with self._asking:
             self.emit({"form": form, "asks": waits})
@@ -114,7 +114,7 @@ def run(settings: dict[str, Any], events: Events) -> int:
 
 
 def _known(settings: dict[str, Any]) -> Callable[[dict[str, Any]], bool]:
-    """Whether a finding is in the baseline, or allowed by a comment: the program goes on behind it."""
+    """Returns whether a finding is in the baseline, or allowed by a comment: the program goes on behind it."""
     from .allowed import Allowances
     from .baseline import Baseline
 

@@ -1,4 +1,4 @@
-"""What a run reached of each kernel, added up over launches and processes, and a sentence on what it did not."""
+"""Says what a run reached of each kernel, added up over launches and processes, and a sentence on what it did not."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,11 +16,11 @@ class Reached:
 
     def add(self, functions: Iterable[FunctionLines]) -> None:
         """Adds what was reached, in the same launches or in others."""
-        for one in functions:
-            key = one["file"], one["line"], one["kernel"]
+        for function in functions:
+            key = function["file"], function["line"], function["kernel"]
             before = self._functions.get(key, {})
-            merged = {part: _either(before.get(part, []), one[part]) for part in ("lines", "branches", "masks")}
-            self._functions[key] = one | merged
+            merged = {part: _either(before.get(part, []), function[part]) for part in ("lines", "branches", "masks")}
+            self._functions[key] = function | merged
 
     def functions(self) -> list[FunctionLines]:
         """All of them, by file and line."""
@@ -36,13 +36,13 @@ def _either(before: list[list[Any]], now: list[list[Any]]) -> list[list[Any]]:
 
 
 def called(function: FunctionLines) -> bool:
-    """Whether anything of a function was reached."""
+    """Returns whether anything of a function was reached."""
     return any(ran for _, ran in function["lines"])
 
 
 def missed(function: FunctionLines) -> str:
-    """What was not reached of a function: ``lines 23 and 25 never ran; `if` never true in line 22``; "" where nothing
-    is missing. Of an ``if`` and a mask that were never reached, the line tells.
+    """Returns what was not reached of a function: ``lines 23 and 25 never ran; `if` never true in line 22``; "" where
+    nothing is missing. Of an ``if`` and a mask that were never reached, the line tells.
     """
     lines = [line for line, ran in function["lines"] if not ran]
     branches, masks = function["branches"], function["masks"]

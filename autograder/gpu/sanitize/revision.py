@@ -37,7 +37,7 @@ def text_at(file: Path, revision: str) -> str | None:
 
 
 def ignored(file: Path) -> bool:
-    """Whether git is told to leave a file alone."""
+    """Returns whether git is told to leave a file alone."""
     return _git(file.parent, "check-ignore", file.name) is not None
 
 

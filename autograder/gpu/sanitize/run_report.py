@@ -1,4 +1,4 @@
-"""What a run under the sanitizer found, as text and as data. Imports no PyTorch, which takes seconds."""
+"""Says what a run under the sanitizer found, as text and as data. Imports no PyTorch, which takes seconds."""
 
 import shutil
 import textwrap
@@ -64,12 +64,12 @@ class Run:
 
     @property
     def compiles_cuda(self) -> bool:
-        """Whether the program failed where PyTorch looks for NVIDIA's compiler."""
+        """Returns whether the program failed where PyTorch looks for NVIDIA's compiler."""
         return bool(self.shim) and "CUDA_HOME environment variable is not set" in self.failed
 
     @property
     def profiles(self) -> bool:
-        """Whether the program failed where Triton's profiler looks for a GPU's counters."""
+        """Returns whether the program failed where Triton's profiler looks for a GPU's counters."""
         return bool(self.shim) and "cuptiSubscribe" in self.failed
 
     def set_aside_portability(self) -> None:
@@ -129,8 +129,8 @@ def text(run: Run, status: int, hints: bool, color: bool) -> str:
 
 
 def not_reached(functions: list[FunctionLines]) -> list[str]:
-    """What was not reached of the kernels, a line each below a heading; nothing where all was. Kernels that lie in the
-    current folder come alone where there are some: of a library's, a program uses a part.
+    """Returns what was not reached of the kernels, a line each below a heading; nothing where all was. Kernels that lie
+    in the current folder come alone where there are some: of a library's, a program uses a part.
     """
     ran, never = [one for one in functions if called(one)], [one for one in functions if not called(one)]
     own = [function for function in ran if is_own(function["file"])] or ran

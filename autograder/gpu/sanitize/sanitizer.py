@@ -44,14 +44,14 @@ class Streams(Protocol):
         """Counts a launch on the current stream; returns the stream's number, and its own there."""
 
     def comes_before(self, stream: int, number: int) -> bool:
-        """Whether a launch comes before what the current stream does next."""
+        """Returns whether a launch comes before what the current stream does next."""
 
     def several(self) -> bool:
-        """Whether a program has made a stream beside the default one."""
+        """Returns whether a program has made a stream beside the default one."""
 
 
 class Trials(Protocol):
-    """What configurations of autotuned kernels store (`configurations.Configurations`)."""
+    """Holds what configurations of autotuned kernels store (`configurations.Configurations`)."""
 
     def ended(self, ended: EndedLaunch, configuration: str) -> None:
         """Takes note of a launch. configuration: whose trial it is; "" where it is none."""
@@ -76,10 +76,10 @@ class LaunchForms(Protocol):
         """The event about a kernel that is compiled and not launched."""
 
     def key(self, launch: Launch) -> Hashable:
-        """What launches of one form have in common."""
+        """Returns what launches of one form have in common."""
 
     def at(self, launch: Launch) -> dict[str, Any]:
-        """What a finding at this launch has of it."""
+        """Returns what a finding at this launch has of it."""
 
 
 class Sanitizer(Observer):
@@ -171,7 +171,7 @@ class Sanitizer(Observer):
         self._trials = [trial for trial in self._trials if trial[0] is not kernel]
 
     def judges(self, call: LaunchCall) -> bool:
-        """Whether the launch's kernel was chosen, with these arguments."""
+        """Returns whether the launch's kernel was chosen, with these arguments."""
         fn = call.executor.fn
         self._judging = self._is_judged(fn, [*call.args, *call.options.values()])
         return self._judging
@@ -236,7 +236,7 @@ class Sanitizer(Observer):
 
     def reached(self, functions: list[dict[str, Any]]) -> None:
         """Emits what a launch reached, but of generated kernels."""
-        if news := [one for one in functions if one["kernel"] not in self.origins]:
+        if news := [function for function in functions if function["kernel"] not in self.origins]:
             self.emit({"coverage": news})
 
     def _is_judged(self, fn: Any, arguments: list[Any]) -> bool:
@@ -259,7 +259,7 @@ class Sanitizer(Observer):
         self.emit({"skipped": {"what": "configuration", "kernel": kernel, "why": why}})
 
     def passes(self, finding: Finding) -> bool:
-        """Whether a finding is known, or of a kernel that is not judged."""
+        """Returns whether a finding is known, or of a kernel that is not judged."""
         if not self._judged.get(finding.kernel, True):
             return True
         return self.known is not None and self.known(self._data(finding, _kind(finding), ()))
@@ -299,7 +299,7 @@ class Sanitizer(Observer):
         self.emit({"launch": about})
 
     def unordered(self) -> bool:
-        """Whether the program has several streams."""
+        """Returns whether the program has several streams."""
         return self.streams is not None and self.streams.several()
 
     def beside(self, launch: Launch, numbers: range) -> list[ConcurrentLaunch]:
@@ -395,7 +395,7 @@ class Sanitizer(Observer):
 
 
 def _ran(error: BaseException | None) -> bool:
-    """Whether the emulator ran a launch to its end, or to an access that a GPU would not refuse."""
+    """Returns whether the emulator ran a launch to its end, or to an access that a GPU would not refuse."""
     return error is None or isinstance(error, EmulatorError) and error.finding.kind in Finding.OF_MEMORY
 
 

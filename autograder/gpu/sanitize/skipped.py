@@ -1,4 +1,4 @@
-"""What was not tried, so that "nothing found" is not taken for more than it is. Imports no PyTorch."""
+"""Says what was not tried, so that "nothing found" is not taken for more than it is. Imports no PyTorch."""
 
 import re
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""What the events of a `Sanitizer` add up to, over launches and, under pytest-xdist, over processes."""
+"""Says what the events of a `Sanitizer` add up to, over launches and, under pytest-xdist, over processes."""
 
 from collections import Counter
 from typing import Any

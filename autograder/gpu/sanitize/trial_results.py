@@ -1,4 +1,4 @@
-"""What hooks compute of the trials of an autotuner: nothing but a trial makes it anew."""
+"""Says what hooks compute of the trials of an autotuner: nothing but a trial makes it anew."""
 
 import weakref
 from collections.abc import Iterable

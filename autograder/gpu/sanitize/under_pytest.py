@@ -167,7 +167,7 @@ class Plugin:
             terminalreporter.line(line)
 
     def _whole(self, reporter: pytest.TerminalReporter) -> bool:
-        """Whether all tests of the suite ran to their ends, so that what was not found is not there."""
+        """Returns whether all tests of the suite ran to their ends, so that what was not found is not there."""
         chosen = self.config.args_source is pytest.Config.ArgsSource.ARGS or reporter.stats.get("deselected")
         return not chosen and not any(reporter.stats.get(how) for how in ("failed", "error"))
 
@@ -303,19 +303,21 @@ class Plugin:
 
 
 def _is_refused(finding: dict[str, Any]) -> bool:
-    """Whether a launch was stopped by what stops it on a GPU as well, as far as is known: an error of Triton's."""
+    """Says whether a launch was stopped by what stops it on a GPU as well, as far as is known: an error of Triton's."""
     static = finding["kind"] == "assertion" and "StaticAssertionError" in finding["message"]
     failed = finding["kind"] == "kernel-error" and not finding.pop("accepted", False)
     return finding["kind"] == "unsupported" or static or failed
 
 
 def _among(finding: dict[str, Any], marks: list[tuple[str, ...]]) -> bool:
-    """Whether a finding is of a kind that one of the marks names; one that names none means any."""
+    """Returns whether a finding is of a kind that one of the marks names; one that names none means any."""
     return any(not kinds or finding["kind"] in kinds for kinds in marks)
 
 
 def _printed_by_pytest() -> bool:
-    """Whether pytest is printing a value beside a failure, which may be the result of a launch that did not end."""
+    """Returns whether pytest is printing a value beside a failure, which may be the result of a launch that did not
+    end.
+    """
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and not frame.f_code.co_filename.endswith(_PRINTS):
         frame = frame.f_back

@@ -120,7 +120,7 @@ def watched_address(tensor: torch.Tensor) -> int:
 
 
 def _plain(tensor: torch.Tensor) -> bool:
-    """Whether the tensor is a dense one in this machine's memory."""
+    """Returns whether the tensor is a dense one in this machine's memory."""
     return has_storage(tensor) and not tensor.is_quantized
 
 

@@ -24,8 +24,8 @@ from .uninitialised import UninitialisedMemory
 
 @dataclass(frozen=True)
 class ProgramWatch:
-    """What watches a program. emulator: where its launches run. gpu: the one that is simulated for it. unlike_gpu: as
-    `Simulated` has it, so far.
+    """Holds what watches a program. emulator: where its launches run. gpu: the one that is simulated for it.
+    unlike_gpu: as `Simulated` has it, so far.
     """
 
     sanitizer: Sanitizer
@@ -35,7 +35,7 @@ class ProgramWatch:
 
     @property
     def shim(self) -> str:
-        """What a report calls the simulated GPU, "" for none."""
+        """Returns what a report calls the simulated GPU, "" for none."""
         return self.gpu.title if self.gpu else ""
 
 

@@ -55,7 +55,7 @@ class Batch:
 
     @cached_property
     def floating(self) -> bool:
-        """Whether rows hold floating-point numbers, which may be NaN and huge."""
+        """Returns whether rows hold floating-point numbers, which may be NaN and huge."""
         return any(self.args[at].is_floating_point() for at in self.places)
 
     def _made(self, composition: Composition) -> Args:
@@ -87,7 +87,7 @@ class Batch:
         return InProcess(call, contract, "torch", guarded=False, simulated=self.session)
 
     def results(self, composition: Composition) -> dict[str, Tensor]:
-        """What a call on another batch returns, then the batch arguments as it left them, by name. Raises
+        """Returns what a call on another batch returns, then the batch arguments as it left them, by name. Raises
         CallFailed.
         """
         outcome = self._runner.once(self._made(composition), launches=False)

@@ -25,7 +25,8 @@ def neighbours(
     seed: int = 0,
     simulated: bool | None = None,
 ) -> Neighbours:
-    """Whether a row's result depends on the rows beside it: ``assert not neighbours(f, arguments, batch=("x",))``.
+    """Returns whether a row's result depends on the rows beside it: ``assert not neighbours(f, arguments,
+    batch=("x",))``.
 
     The function is called on the batch; on one row alone, on some, on all but the last; in reverse order and moved by
     one place; on one row twice and the batch twice; and beside rows of NaN and of huge numbers. Each row's result has
@@ -60,21 +61,21 @@ def _asked(batch: Batch) -> Neighbours:
     whole = _of_rows(name, batch.written(_whole(batch)), batch.rows, left_out)
     calls, differences = [], list[Difference]()
     with Progress(name) as progress:
-        for one in compositions(batch.rows):
-            if one.beside and not batch.floating:
+        for composition in compositions(batch.rows):
+            if composition.beside and not batch.floating:
                 continue
-            progress.at(one.what)
+            progress.at(composition.what)
             try:
-                came = batch.results(one)
+                came = batch.results(composition)
             except CallFailed as error:
                 said = str(error).partition("\n")[0]
-                if one.beside:  # who looks at numbers before computing may refuse them
-                    left_out[one.what] = f"the call raises {said}"
+                if composition.beside:  # who looks at numbers before computing may refuse them
+                    left_out[composition.what] = f"the call raises {said}"
                     continue
-                differences.append(Difference(one.what, len(one.rows), raised=said))
+                differences.append(Difference(composition.what, len(composition.rows), raised=said))
                 continue
-            calls.append(len(one.rows))
-            differences += _differences(one, came, whole, left_out)
+            calls.append(len(composition.rows))
+            differences += _differences(composition, came, whole, left_out)
     if not whole:
         raise CompareError(_rowless(name, batch.rows))
     if not differences:
@@ -129,7 +130,7 @@ def _rowless(name: str, rows: int) -> str:
 def _differences(
     one: Composition, came: dict[str, Tensor], whole: dict[str, Tensor], left_out: dict[str, str]
 ) -> Iterator[Difference]:
-    """What differs in one call. A result that turns out to have no rows is left out from now on."""
+    """Yields what differs in one call. A result that turns out to have no rows is left out from now on."""
     for output in [*whole]:
         here = came.get(output)
         if here is None or here.shape != (len(one.rows), *whole[output].shape[1:]):

@@ -1,4 +1,4 @@
-"""What a row's neighbours change, as data and in words."""
+"""Says what a row's neighbours change, as data and in words."""
 
 import textwrap
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class Difference:
 
 @dataclass(frozen=True, repr=False)
 class Neighbours:
-    """Whether a row's neighbours change its result: true where they do, so that a test says ``assert not
+    """Holds whether a row's neighbours change its result: true where they do, so that a test says ``assert not
     neighbours(...)``.
 
     name: of the function. batch: the arguments whose rows were called in other batches. rows: of the whole batch.
@@ -113,8 +113,9 @@ class Neighbours:
 def difference(
     called: str, rows: int, output: str, here: Tensor, whole: Tensor, of: Sequence[int], places: Sequence[int]
 ) -> Difference | None:
-    """How ``here``, the results of some rows in one call, differ from those of the same rows in the whole batch, bit by
-    bit; None where they do not. Any NaN is like another. of: the numbers of the rows. places: theirs in the call.
+    """Returns how ``here``, the results of some rows in one call, differ from those of the same rows in the whole
+    batch, bit by bit; None where they do not. Any NaN is like another. of: the numbers of the rows. places: theirs in
+    the call.
     """
     other = _bits(here) != _bits(whole)
     if here.is_floating_point():

@@ -36,7 +36,7 @@ def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
     """Where the computation of the first element that differs parts from that in the whole batch, as lines of text;
     none where that is not known.
     """
-    one = next((one for one in compositions(batch.rows) if one.what == told.called), None)
+    one = next((composition for composition in compositions(batch.rows) if composition.what == told.called), None)
     if one is None or one.beside or told.raised:
         return ()
     part, whole = _followed(batch, one, {}), _followed(batch, whole_batch(batch.rows), {})
@@ -47,7 +47,7 @@ def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
     number = [*there].index(told.output)
     found = call.element(at, index).parting(other.element(number, (told.row, *told.element)))
     rows = "1 row" if told.rows == 1 else f"{told.rows} rows"
-    otherwise = [f"Launched otherwise: {one}" for one in _launches(call, other, rows, batch.rows)]
+    otherwise = [f"Launched otherwise: {launch}" for launch in _launches(call, other, rows, batch.rows)]
     if found is None:
         return tuple(otherwise)
     lines = (f"  {line}" for line in found.lines)
@@ -82,7 +82,7 @@ def _launches(one: FollowedCall, other: FollowedCall, rows: str, all_rows: int) 
 
 
 def _other_grid(here: tuple[int, ...], whole: tuple[int, ...]) -> bool:
-    """Whether two grids differ along more than one axis, or the one for fewer rows has more programs along one."""
+    """Says whether two grids differ along more than one axis, or the one for fewer rows has more programs along one."""
     return sum(a != b for a, b in zip(here, whole, strict=True)) > 1
 
 

@@ -1,5 +1,5 @@
-"""Whether half-precision results lean to one side: truncation leaves no element off by more than 1 ulp, and all of them
-off in one direction, by half an ulp on average.
+"""Says whether half-precision results lean to one side: truncation leaves no element off by more than 1 ulp, and all of
+them off in one direction, by half an ulp on average.
 
 Judged are the results whose right value lies between two numbers of the dtype, at least a quarter of an ulp from each,
 and farther from the middle than float32 arithmetic may be off. Of these rounding to nearest gives one number, whatever
@@ -64,7 +64,7 @@ def judge_bias(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
 
 
 def _lean(what: str, rounded: Rounded) -> Lean:
-    """How far results lean towards 0 or away from it, or down or up, whichever is farther beyond what rounding
+    """Returns how far results lean towards 0 or away from it, or down or up, whichever is farther beyond what rounding
     leaves.
     """
     directions = ((rounded.sign, "closer to 0", "farther from 0"), (torch.ones_like(rounded.sign), "lower", "higher"))

@@ -61,7 +61,7 @@ class Judged:
 
     @property
     def evidence(self) -> Evidence | None:
-        """What tells one bug from another: wrong outputs, or the name of the error that was raised."""
+        """Returns what tells one bug from another: wrong outputs, or the name of the error that was raised."""
         if self.result.status == "pass":
             return None
         return self.outputs or (self.trouble.error if self.trouble else "") or None
@@ -119,7 +119,7 @@ class _CalledTrial:
 
     @property
     def _written(self) -> dict[str, torch.Tensor]:
-        """What came in of the tensors that the answer writes in place."""
+        """Returns what came in of the tensors that the answer writes in place."""
         return self.trial.exercise.contract.written(self.trial.args)
 
     def judged(
@@ -168,8 +168,8 @@ class _CalledTrial:
         return hint if self.trial.settings.backend == "triton" else _OF_TRITON.sub("", hint)
 
     def _tells_enough(self, trouble: Trouble | None) -> bool:
-        """Whether the message names the line and the cure, so that a hint about the formula could only mislead: a
-        finding of the emulator or a conversion, unless the inputs explain it (`_plain`), and elements that were never
+        """Returns whether the message names the line and the cure, so that a hint about the formula could only mislead:
+        a finding of the emulator or a conversion, unless the inputs explain it (`_plain`), and elements that were never
         written whatever the inputs are; and an error in the first case, whose hint is where to begin. Of an
         instructor's case the hint is most of what is shown.
         """
@@ -276,7 +276,7 @@ class _CalledTrial:
         return next((_changed(name) for name in self.outcome.mutated if name not in self._written), "")
 
     def _explanation(self, failure: Failure, expected: Expected, compared: list[Comparison]) -> str:
-        """What most likely explains wrong values; "" where nothing does."""
+        """Returns what most likely explains wrong values; "" where nothing does."""
         outcome, number = self.outcome, expected.names.index(failure.output)
         left = mixed_up = ""
         given = self._written.get(failure.output)
@@ -310,8 +310,8 @@ class _CalledTrial:
 
 
 def _plain(args: Args) -> bool:
-    """Whether no tensor is empty, lies in memory in another order than its own, or holds a negative integer, which is
-    no index.
+    """Returns whether no tensor is empty, lies in memory in another order than its own, or holds a negative integer,
+    which is no index.
     """
     tensors = Tree(args).tensors
     negative = any(bool((t < 0).any()) for t in tensors if not t.is_floating_point() and t.dtype != torch.bool)
@@ -319,13 +319,13 @@ def _plain(args: Args) -> bool:
 
 
 def _distance(compared: list[Comparison]) -> Fields:
-    """How far the outputs are from what is right: the largest error in ulp, the largest share of the tolerance."""
+    """Says how far the outputs are from what is right: the largest error in ulp, the largest share of the tolerance."""
     in_ulp = [c.worst for c in compared if not c.whole]
     return {"worst_ulp": max(in_ulp, default=None), "margin": max(c.used for c in compared)}
 
 
 def _code(failure: Failure) -> str:
-    """What is wrong with the worst element, without its place, value and sign: random numbers decide them."""
+    """Returns what is wrong with the worst element, without its place, value and sign: random numbers decide them."""
     got, expected = (_number_kind(value) for value in (failure.got, failure.expected))
     if got != expected:
         return f"{got}-for-{expected}"
@@ -345,7 +345,7 @@ def _changed(name: str) -> str:
 
 
 def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:
-    """What a right result does not excuse."""
+    """Returns what a right result does not excuse."""
     if outcome.findings:
         return Fault.of(outcome.findings[0])
     if stray := between_elements(written, outcome):

@@ -1,4 +1,5 @@
-"""What the values do not show: the memory an answer takes, the bytes its kernels move, what compilers make of them.
+"""Says what the values do not show: the memory an answer takes, the bytes its kernels move, what compilers make of
+them.
 
 Memory, traffic and spills are measured in one case each, the largest, on which the bound was set. Where that case gave
 no measurement, there is none: another case has another bound, which a right answer may exceed.
@@ -90,7 +91,7 @@ def _wrong_rows(
     places: torch.Tensor,
     named: dict[str, torch.Tensor],
 ) -> str:
-    """What is wrong with the rows at ``places``, or with the layout of an output; "" where nothing is."""
+    """Returns what is wrong with the rows at ``places``, or with the layout of an output; "" where nothing is."""
     for name, output, (dtype, shape) in zip(expected.names, outputs, call.layouts, strict=True):
         if complaint := unlike(name, output, shape, dtype):
             return complaint
@@ -116,7 +117,7 @@ def _among_others(large: Large, small: Args, chance: torch.Generator) -> tuple[A
 
 
 def _expected(record: Exercise, large: Large, small: Args) -> Expected:
-    """What is right for the small call's rows in the large one, by the oracle's account of the small one."""
+    """Returns what is right for the small call's rows in the large one, by the oracle's account of the small one."""
     expected = expect(record, Case(MEMORY, large.inputs, ""), small)
     values = [value * (share or 1.0) for value, share in zip(expected.values, large.shares, strict=True)]
     sizes = [ulp_size(value, dtype) for value, dtype in zip(values, expected.dtypes, strict=True)]
@@ -178,8 +179,9 @@ def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | Non
 def judge_compile(
     judged: list[Judged], compiled: Compile, targets: Sequence[Target]
 ) -> tuple[Figures, list[CaseResult]]:
-    """What the cases launched, compiled ahead of time for these targets (`compiler.compile_report`). A form that does
-    not compile costs what the cases are worth that launch it; one that takes the compiler too long is not efficient.
+    """Returns what the cases launched, compiled ahead of time for these targets (`compiler.compile_report`). A form
+    that does not compile costs what the cases are worth that launch it; one that takes the compiler too long is not
+    efficient.
     """
     launches = [launch for one in judged if one.outcome for launch in one.outcome.launches]
     unknown = [launch for launch in launches if isinstance(launch, str)]
@@ -218,7 +220,7 @@ def measured_launches(record: Exercise | Witness, judged: list[Judged]) -> list[
 
 
 def judge_spills(record: Exercise, judged: list[Judged], compiled: Figures) -> list[CaseResult]:
-    """What a thread spills in the largest case whose inputs are contiguous, where the record limits it and all
+    """Returns what a thread spills in the largest case whose inputs are contiguous, where the record limits it and all
     compiled. Longer rows, whose traffic is not judged either, may spill.
     """
     largest = _largest(record, judged)
@@ -239,7 +241,7 @@ def judge_spills(record: Exercise, judged: list[Judged], compiled: Figures) -> l
 
 
 def _is_among(rows: list[Figures]) -> Callable[[KernelLaunch | str], bool]:
-    """Whether a launch is of a form that one of these rows of a report is about."""
+    """Returns whether a launch is of a form that one of these rows of a report is about."""
     forms = [(row["kernel"], f"{row['launch']}, ") for row in rows]
 
     def is_among(launch: KernelLaunch | str) -> bool:
@@ -252,19 +254,19 @@ def _is_among(rows: list[Figures]) -> Callable[[KernelLaunch | str], bool]:
 
 
 def _somewhere(rows: list[Figures]) -> bool:
-    """Whether all that was compiled for some target compiles for it: then the answer runs, but not everywhere."""
+    """Says whether all that was compiled for some target compiles for it: then the answer runs, but not everywhere."""
     failing = {row["target"] for row in rows if row["status"] == "fail"}
     return bool({row["target"] for row in rows if row["status"] == "pass"} - failing)
 
 
 def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
-    """What came of the cases that every answer has to pass, and that end with a result."""
+    """Returns what came of the cases that every answer has to pass, and that end with a result."""
     pairs = zip(record.cases, judged, strict=True)
     return [one for case, one in pairs if one.args and not case.raises and not case.bonus]
 
 
 def _largest(record: Exercise, judged: list[Judged]) -> Judged | None:
-    """What came of the largest case whose inputs are contiguous."""
+    """Returns what came of the largest case whose inputs are contiguous."""
     least_bytes = record.least_bytes or (lambda *args: _bytes(args))
     fit = [one for one in _measurable(record, judged) if _contiguous(one.args)]
     return max(fit, key=lambda one: least_bytes(*one.args), default=None)
@@ -293,7 +295,7 @@ def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:
 
 
 def _compiled(status: CaseStatus, reason: str, hint: str, kind: Quality, aim: Aim = Aim.PLAIN) -> CaseResult:
-    """What a GPU does not take computes nothing there. aim: of what it does not take."""
+    """Returns what a GPU does not take computes nothing there. aim: of what it does not take."""
     flaw = Flaw.VALUES if status == "fail" else None
     return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, aim=aim, flaw=flaw)
 

@@ -1,4 +1,4 @@
-"""Whether a right result is right again: the same for the same input, in any order of the programs, and right for
+"""Says whether a right result is right again: the same for the same input, in any order of the programs, and right for
 numbers that nobody could foresee.
 """
 
@@ -67,10 +67,10 @@ def unsteady(trial: Trial, expected: Expected, examined: Examined) -> Fault | No
 
 
 def _wrong(comparisons: list[Comparison]) -> str:
-    """What is wrong with a result in a few words; "" where nothing is."""
-    for one in comparisons:
-        if one.complaint or one.failure:
-            return f"{one.failure.output} is wrong" if one.failure else "its shape or dtype is wrong"
+    """Returns what is wrong with a result in a few words; "" where nothing is."""
+    for comparison in comparisons:
+        if comparison.complaint or comparison.failure:
+            return f"{comparison.failure.output} is wrong" if comparison.failure else "its shape or dtype is wrong"
     return ""
 
 
@@ -117,7 +117,8 @@ def _wrong_on(trial: Trial, decoy: Decoy, came: Outcome, estimate: Floors | None
 
 
 def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], where: str, share: float = 0.0) -> str:
-    """What is wrong with results for numbers that no later run can bring back; "" where they are near what is right.
+    """Returns what is wrong with results for numbers that no later run can bring back; "" where they are near what is
+    right.
 
     named: the arguments by their name. where: the end of the sentence that counts wrong elements. share: of the
     elements of an output, which may be wrong.
@@ -135,8 +136,8 @@ def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], 
 
 
 def _same(one: Outcome, other: Outcome, expected: Expected) -> bool:
-    """Whether two calls gave the same bits: NaN compares like any other pattern, and what may hold anything is left
-    out.
+    """Returns whether two calls gave the same bits: NaN compares like any other pattern, and what may hold anything is
+    left out.
     """
     first, second = one.outputs, other.outputs
     if expected.unwritten and [a.shape for a in first] == [b.shape for b in second]:

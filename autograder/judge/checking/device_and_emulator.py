@@ -53,6 +53,6 @@ def combined(device: ReportData, emulator: ReportData | str) -> ReportData:
 
 
 def both(one: bool | None, other: bool | None) -> bool | None:
-    """Whether two judgements together hold; None where neither was made."""
+    """Returns whether two judgements together hold; None where neither was made."""
     made = [judgement for judgement in (one, other) if judgement is not None]
     return all(made) if made else None

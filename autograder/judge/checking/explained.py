@@ -1,4 +1,4 @@
-"""What is said and shown beside a verdict: how wrong values are related to the right ones, and the error of an
+"""Says what is said and shown beside a verdict: how wrong values are related to the right ones, and the error of an
 elementwise case over its input, for the picture.
 """
 

@@ -1,4 +1,4 @@
-"""What is said otherwise of a case once all cases are known."""
+"""Says what is said otherwise of a case once all cases are known."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -99,7 +99,7 @@ def judge(
 
 
 class _Found:
-    """What the judgements so far have found. cases: of ``judged``, and what the values do not show."""
+    """Holds what the judgements so far have found. cases: of ``judged``, and what the values do not show."""
 
     def __init__(self, judged: list[Judged]):
         self.judged = judged
@@ -121,7 +121,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class _CheckRequest:
-    """What `judge` was asked for."""
+    """Holds what `judge` was asked for."""
 
     record: Exercise | Witness
     runner: Runner
@@ -129,8 +129,8 @@ class _CheckRequest:
     at: Callable[[str], None]
 
     def compiled(self, start: Callable[[], None], report: Callable[..., Figures]) -> _Found:
-        """What a check of an answer finds, and what compilers say of its launches: where it is right so far all of
-        them, else Triton's front end alone, by what it refuses. start: has the compiler's process start.
+        """Returns what a check of an answer finds, and what compilers say of its launches: where it is right so far all
+        of them, else Triton's front end alone, by what it refuses. start: has the compiler's process start.
         """
         found = self.examined(_starting(start))
         if found.stopped:
@@ -148,15 +148,15 @@ class _CheckRequest:
         return found
 
     def machine_code(self, found: _Found) -> Figures | None:
-        """What the machine code of the launches allows at most, right or wrong as they are."""
+        """Returns what the machine code of the launches allows at most, right or wrong as they are."""
         outcomes = [one.outcome for one in found.judged if one.outcome]
-        launches = [launch for one in outcomes for launch in one.launches if isinstance(launch, KernelLaunch)]
+        launches = [launch for outcome in outcomes for launch in outcome.launches if isinstance(launch, KernelLaunch)]
         compiler = self.runner.facts.compiler
         self.at("counting machine code")
         return compiler.machine_code(launches) if compiler else None
 
     def examined(self, see: Callable[[Judged], None] = lambda judged: None) -> _Found:
-        """What a check finds, but for what compilers say. see: called with what came of each case."""
+        """Returns what a check finds, but for what compilers say. see: called with what came of each case."""
         record = self.record
         if isinstance(record, Witness):
             return _Found(judge_witness(record, self.runner))
@@ -245,8 +245,8 @@ def _starting(start: Callable[[], None]) -> Callable[[Judged], None]:
 
 
 def _bug(record: Exercise, found: _Found) -> Bug | None:
-    """Whose bug it is. Distinctions are left out: there an answer may fail by rounding alone, and no bug explains
-    rounding.
+    """Returns whose bug it is. Distinctions are left out: there an answer may fail by rounding alone, and no bug
+    explains rounding.
     """
     judged = [j for j in found.judged if not j.result.bonus]
     telling = [Failing(j.result.name, j.args, j.evidence) for j in judged if j.evidence]
@@ -254,7 +254,9 @@ def _bug(record: Exercise, found: _Found) -> Bug | None:
 
 
 def _results(judged: list[Judged]) -> dict[str, Args] | None:
-    """What the answer returned so far, by case; None once a wrong result is in the report, which shows the first."""
+    """Returns what the answer returned so far, by case; None once a wrong result is in the report, which shows the
+    first.
+    """
     if any(j.result.failure for j in judged):
         return None
     whole = [j for j in judged if j.outcome and not j.outcome.trouble]  # a result without its gradient is half of one
@@ -262,8 +264,8 @@ def _results(judged: list[Judged]) -> dict[str, Args] | None:
 
 
 def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[Quality, bool | None]:
-    """Whether the answer is correct, portable and efficient, each None where no case that ran could have shown it, as a
-    result of nothing cannot.
+    """Returns whether the answer is correct, portable and efficient, each None where no case that ran could have shown
+    it, as a result of nothing cannot.
 
     shows_lanes: whether the calls themselves show what is not portable, as those in the emulator do.
     """
@@ -280,7 +282,7 @@ def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[Quality, bool 
 
 
 def _is_last(case: Case, trouble: Trouble) -> bool:
-    """Whether the answer is not called again. What it earned before a time-out it keeps."""
+    """Returns whether the answer is not called again. What it earned before a time-out it keeps."""
     return trouble.kind in UNJUDGED or bool(trouble.cell) or (trouble.kind == "timeout" and not case.bonus)
 
 
@@ -289,7 +291,7 @@ def _all_right(cases: list[CaseResult], required: tuple[Quality, ...]) -> bool:
 
 
 def counts_as_right(case: CaseResult, required: tuple[Quality, ...]) -> bool:
-    """Whether it passed, or lacks a quality that is not asked for."""
+    """Returns whether it passed, or lacks a quality that is not asked for."""
     return case.status == "pass" or (case.kind is not None and case.kind not in required)
 
 
@@ -299,7 +301,7 @@ def _derived(record: Exercise | Witness) -> str:
 
 
 def _notes(record: Exercise | Witness, judged: list[Judged]) -> tuple[str, ...]:
-    """What the emulator cannot show of the operations that the launches used, in the order of `CANNOT_SHOW`."""
+    """Returns what the emulator cannot show of the operations that the launches used, in the order of `CANNOT_SHOW`."""
     if not (isinstance(record, Exercise) and record.notes):
         return ()
     used = {operation for j in judged if j.outcome for operation in j.outcome.looser}
@@ -324,7 +326,7 @@ def _version(package: str) -> str:
 
 
 def environment(runner: Runner) -> dict[str, str]:
-    """What the check ran on: versions, device, and how Triton kernels were run. In the sandbox there is no GPU."""
+    """Says what the check ran on: versions, device, and how Triton kernels were run. In the sandbox there is no GPU."""
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     return {
         "python": platform.python_version(),

@@ -35,7 +35,7 @@ def redacted(exercise: Exercise, judged: Judged) -> Judged:
 
 
 def is_float(value: object) -> bool:
-    """Whether it is a tensor of floating-point numbers."""
+    """Returns whether it is a tensor of floating-point numbers."""
     return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 

@@ -22,10 +22,10 @@ def changed_by_neighbours(trial: Trial, examined: Examined) -> Fault | None:
     if not trial.case.each_row_alone:
         return None
     rows, sizes = len(trial.args[0]), set[int]()
-    for one in compositions(rows):
-        if not one.beside and (fault := _in(one, trial, examined, len(one.rows) not in sizes)):
+    for composition in compositions(rows):
+        if not composition.beside and (fault := _in(composition, trial, examined, len(composition.rows) not in sizes)):
             return fault
-        sizes.add(len(one.rows))
+        sizes.add(len(composition.rows))
     return None
 
 

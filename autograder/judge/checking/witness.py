@@ -42,7 +42,7 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
 
 
 def _outcomes(record: Witness, runner: Runner) -> Iterator[Outcome]:
-    """What comes of each call, up to a trouble that no other call can mend, or that takes its time."""
+    """Yields what comes of each call, up to a trouble that no other call can mend, or that takes its time."""
     for asked in record.all:
         outcome = runner.examine(Call((asked.exercise.name,) if record.others else ())).first
         yield outcome
@@ -67,7 +67,7 @@ def _told(record: Witness, asked: Witness, names: WitnessNames, args: Args) -> l
     """The three cases of an input, which of the other bugs it shows among them."""
     judged = _of_input(asked, names, args)
     if not _shown(judged) and (others := [one for one in record.all if _shown(_of_input(one, names, args))]):
-        said = f" It shows the bug in {' and in '.join(one.exercise.name for one in others)}; "
+        said = f" It shows the bug in {' and in '.join(other.exercise.name for other in others)}; "
         failed = next(number for number, one in enumerate(judged) if one.result.status == "fail")
         result = judged[failed].result
         message = f"{result.message}{said}asked for is {asked.exercise.name}."
@@ -145,7 +145,7 @@ def _bug_case(
 
 
 def _not_enough(record: Witness, args: Args, right: Args, found: list[Comparison]) -> str:
-    """How far off the bug is on an input that is no witness."""
+    """Returns how far off the bug is on an input that is no witness."""
     number = max(range(len(found)), key=lambda number: found[number].used)
     most = found[number]
     if not most.error_there:
@@ -196,7 +196,7 @@ def complaint_about(record: Witness, args: Args) -> str:
 
 
 def _of_tensor(value: object, integers: bool) -> str:
-    """What is wrong with a tensor, to follow its name."""
+    """Returns what is wrong with a tensor, to follow its name."""
     if not isinstance(value, torch.Tensor):
         return f"should be a tensor, but is {type(value).__name__}"
     if value.dim() > DIMENSIONS:

@@ -1,4 +1,4 @@
-"""What `graded-kernels check` does with one file: reads it, and has it judged, isolated or here."""
+"""Says what `graded-kernels check` does with one file: reads it, and has it judged, isolated or here."""
 
 import argparse
 import re
@@ -27,7 +27,7 @@ class Wanted:
 
 
 def limits_of(options: argparse.Namespace) -> "Limits":
-    """What an answer may take, as the command has it."""
+    """Returns what an answer may take, as the command has it."""
     from ...runner import Limits
 
     limits = {"seconds": options.seconds, "total_seconds": options.total_seconds}
@@ -35,9 +35,9 @@ def limits_of(options: argparse.Namespace) -> "Limits":
 
 
 def settings_of(options: argparse.Namespace, backend: str) -> "Settings":
-    """What the command has. Without a seed a worker's inputs are new for every file, so that no answer knows them, and
-    the report says which seed makes them again. In this process, where somebody looks for a mistake, they are always
-    the same.
+    """Returns what the command has. Without a seed a worker's inputs are new for every file, so that no answer knows
+    them, and the report says which seed makes them again. In this process, where somebody looks for a mistake, they are
+    always the same.
     """
     from ..records.settings import Settings
 

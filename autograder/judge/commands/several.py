@@ -97,7 +97,7 @@ def data(exercise: str, found: list[Checked]) -> dict[str, Any]:
         | ({"passed": False, "problem": one.problem} if one.report is None else one.report.to_dict())
         for one in found
     ]
-    return {"exercise": exercise, "passed": all(one["passed"] for one in files), "files": files}
+    return {"exercise": exercise, "passed": all(file["passed"] for file in files), "files": files}
 
 
 def show(found: list[Checked], stdout: TextIO) -> None:

@@ -99,7 +99,7 @@ class VerdictFile:
 
     @property
     def kept(self) -> str:
-        """What becomes of the verdicts so far."""
+        """Returns what becomes of the verdicts so far."""
         if self._path:
             return f"{self._path} has every verdict that was made; the same command goes on from here."
         return "With --output FILE in place of a redirection the same command would go on from here."
@@ -147,7 +147,7 @@ class VerdictFile:
 
 
 class TableProgress:
-    """How far it is, on stderr: a line of a terminal that changes, else one from time to time."""
+    """Holds how far it is, on stderr: a line of a terminal that changes, else one from time to time."""
 
     def __init__(self, jobs: int, done: int):
         self.jobs, self.there, self.odd = jobs, done, 0

@@ -22,7 +22,7 @@ MANY = 64.0  # times what is allowed: where all results are close to 0, so is 1 
 
 @dataclass(frozen=True)
 class Expected:
-    """What is right for one call, worked out from the inputs alone and kept away from the answer."""
+    """Holds what is right for one call, worked out from the inputs alone and kept away from the answer."""
 
     names: tuple[str, ...]
     dtypes: tuple[torch.dtype, ...]
@@ -165,7 +165,7 @@ class Wrong(NamedTuple):
 
 
 def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: Args) -> list[Wrong]:
-    """What is wrong with each output of an answer. Raises ValueError where one could not be compared."""
+    """Returns what is wrong with each output of an answer. Raises ValueError where one could not be compared."""
     found = []
     rows = zip(outputs, comparisons, expected.allowed, expected.sizes, strict=True)
     for actual, comparison, allowed, sizes in rows:

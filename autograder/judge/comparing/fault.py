@@ -1,4 +1,4 @@
-"""What is wrong with a result whose values are right.
+"""Says what is wrong with a result whose values are right.
 
 One depends on what masked-off lanes of a load without ``other`` hold, which Triton leaves open: a first call has NaN in
 them, and a second 0, as today's NVIDIA backends fill them; then come the others of `LANE_VALUES`.
@@ -20,8 +20,8 @@ FILLED = "With 0 in these lanes, as today's NVIDIA backends fill them"
 
 @dataclass(frozen=True)
 class Fault:
-    """What a right result does not excuse. See `CaseResult` for kind, code and place. late: the trouble, if that is a
-    time-out, or of a cell that the answer's process was loading: the answer is not called again.
+    """Holds what a right result does not excuse. See `CaseResult` for kind, code and place. late: the trouble, if that
+    is a time-out, or of a cell that the answer's process was loading: the answer is not called again.
 
     flaw: that of a side effect; or that of values, where another call gave wrong ones, or none. near: as `CaseResult`
         has it, of that call.
@@ -37,7 +37,7 @@ class Fault:
 
     @classmethod
     def of(cls, finding: Finding) -> "Fault":
-        """What the emulator found."""
+        """Returns what the emulator found."""
         return cls(finding.message, finding.kind, finding.place)
 
 
@@ -45,7 +45,7 @@ def counted(expected: Expected, findings: tuple[Finding, ...]) -> tuple[Finding,
     """The findings without unwritten elements of a result of which some may hold anything: its values tell."""
     masks = expected.unwritten or ()
     left_open = {name for name, mask in zip(expected.names, masks, strict=False) if mask.any()}
-    return tuple(one for one in findings if one.kind != "unwritten" or one.tensor not in left_open)
+    return tuple(finding for finding in findings if finding.kind != "unwritten" or finding.tensor not in left_open)
 
 
 def of_lanes(hints: Iterable[Finding], ending: str, kind: Quality) -> Fault:

@@ -17,7 +17,7 @@ _NUMBERS = (torch.float64, torch.int64)  # the dtypes that a Python number gets
 
 @dataclass(frozen=True)
 class FormFault:
-    """What is wrong with the form of a result. code: as `scoring.FORMS` has it. place: the output. message: in a
+    """Holds what is wrong with the form of a result. code: as `scoring.FORMS` has it. place: the output. message: in a
     sentence.
     """
 
@@ -67,7 +67,7 @@ def _as(actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> torch.Te
 
 
 def _forms(expected: Expected, outputs: Args) -> Iterator[FormFault]:
-    """What is wrong with the form of each output, shapes first."""
+    """Yields what is wrong with the form of each output, shapes first."""
     rows = list(zip(expected.names, outputs, expected.values, expected.dtypes, strict=True))
     for code in ("shape", "dtype"):
         for name, actual, value, dtype in rows:

@@ -63,7 +63,7 @@ class Trial:
 
     @property
     def is_first(self) -> bool:
-        """Whether the case is the first of its exercise."""
+        """Returns whether the case is the first of its exercise."""
         return self.case is self.exercise.cases[0]
 
     def filled(self, fill: float) -> "Trial":
@@ -149,5 +149,5 @@ def _layout(args: Args) -> str:
 
 
 def _elementwise(tensors: list[torch.Tensor]) -> bool:
-    """Whether every element of a tensor meets one of each other tensor, and so none is computed from many."""
+    """Returns whether every element of a tensor meets one of each other tensor, and so none is computed from many."""
     return len({a.shape for a in tensors}) == 1

@@ -95,7 +95,7 @@ def _of_tensor(name: str, value: torch.Tensor) -> Iterator[InputChange]:
 
 
 def _misread(name: str, value: torch.Tensor) -> Iterator[InputChange]:
-    """What a kernel reads that goes by other strides than the tensor's, as far as they stay in its memory."""
+    """Yields what a kernel reads that goes by other strides than the tensor's, as far as they stay in its memory."""
     if value.is_contiguous():
         return
     contiguous = torch.empty(value.shape, device="meta").stride()

@@ -1,4 +1,4 @@
-"""Whose bug is this? The report names the library that was wrong in the same way as the answer."""
+"""Names whose bug it is: The report names the library that was wrong in the same way as the answer."""
 
 from dataclasses import dataclass, replace
 
@@ -35,10 +35,10 @@ class Failing:
 
 @dataclass(frozen=True)
 class _Shared:
-    """What a bug makes of a failing call. wrong: how many elements the answer, or the bug grossly, has wrong. same: on
-    how many of them both agree. every: whether on all of them but those that are off by no more than the largest result
-    is rounded. distinct: how many numbers these are, of which one that is not finite counts as
-    `FEWEST`. bits: the digits that they share.
+    """Holds what a bug makes of a failing call. wrong: how many elements the answer, or the bug grossly, has wrong.
+    same: on how many of them both agree. every: whether on all of them but those that are off by no more than the
+    largest result is rounded. distinct: how many numbers these are, of which one that is not finite counts as `FEWEST`.
+    bits: the digits that they share.
     """
 
     wrong: int
@@ -69,7 +69,7 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
     for bug in exercise.wild:
         if bug.seen_by not in failing:
             continue
-        pairs = [(one, _shared(exercise, bug, one)) for one in failures]
+        pairs = [(failure, _shared(exercise, bug, failure)) for failure in failures]
         values = [shared for one, shared in pairs if shared and not isinstance(one.evidence, str)]
         every = [shared for _, shared in pairs if shared]
         told = values or every  # many bugs raise one error in many cases
@@ -87,26 +87,26 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
 def _telling(failures: list[Failing]) -> list[Failing]:
     """The calls with gross errors, reduced to these; every call as it is, where no error is gross."""
     gross: list[Failing] = []
-    for one in failures:
-        if isinstance(one.evidence, str):
-            gross.append(one)
+    for failure in failures:
+        if isinstance(failure.evidence, str):
+            gross.append(failure)
             continue
-        reduced = [output._replace(mask=output.mask & _gross(output, output.error)) for output in one.evidence]
+        reduced = [output._replace(mask=output.mask & _gross(output, output.error)) for output in failure.evidence]
         if any(output.mask.any() for output in reduced):
-            gross.append(replace(one, evidence=reduced))
+            gross.append(replace(failure, evidence=reduced))
     return gross or failures
 
 
 def _gross(one: Wrong, error: torch.Tensor) -> torch.Tensor:
-    """Whether no rounding explains an error, in ulp."""
+    """Returns whether no rounding explains an error, in ulp."""
     if not one.actual.dtype.is_floating_point:
         return error > one.allowed
     return (error > HALVED.get(one.actual.dtype, GROSS)) & ~(error <= BEYOND * one.allowed)
 
 
 def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.Tensor, ...]]:
-    """What the bug computes from these arguments, in each of its forms: in their dtype, and in float32 rounded at the
-    end.
+    """Returns what the bug computes from these arguments, in each of its forms: in their dtype, and in float32 rounded
+    at the end.
     """
     wide = Tree(args).map(lambda a: a.float() if a.is_floating_point() else a)
     found: list[tuple[torch.Tensor, ...]] = []
@@ -118,8 +118,8 @@ def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.T
 
 
 def _shared(exercise: Exercise, bug: Bug, failing: Failing) -> _Shared | None:
-    """What the bug makes of a call, in whichever precision fits better; None where the answer's error is one that the
-    bug does not raise. A result that is not attached is another bug's where this one has a gradient.
+    """Returns what the bug makes of a call, in whichever precision fits better; None where the answer's error is one
+    that the bug does not raise. A result that is not attached is another bug's where this one has a gradient.
     """
     evidence = failing.evidence
     try:
@@ -157,7 +157,7 @@ def _compared(evidence: list[Wrong], theirs: Args, made_to_see_it: bool) -> _Sha
 
 
 def _small(one: Wrong, error: torch.Tensor) -> torch.Tensor:
-    """Whether an error, in ulp, is no more than `CLOSE` ulp of the largest right result."""
+    """Returns whether an error, in ulp, is no more than `CLOSE` ulp of the largest right result."""
     dtype = one.actual.dtype
     if not dtype.is_floating_point:
         return torch.zeros_like(one.mask)
@@ -166,5 +166,5 @@ def _small(one: Wrong, error: torch.Tensor) -> torch.Tensor:
 
 
 def _digits(one: Wrong, off: torch.Tensor) -> torch.Tensor:
-    """How many binary digits of its error an element shares."""
+    """Returns how many binary digits of its error an element shares."""
     return (one.error / off.clamp(min=0.5)).clamp(min=1).log2().clamp(max=PRECISION.get(one.actual.dtype, 24))

@@ -1,4 +1,4 @@
-"""Which elements of a result are wrong, where they have something in common: a row, a sign of an input, a label."""
+"""Places of wrong elements of a result, where they have something in common: a row, a sign of an input, a label."""
 
 import math
 from collections.abc import Iterator, Mapping

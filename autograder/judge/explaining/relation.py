@@ -1,4 +1,4 @@
-"""How wrong values are related to the right ones, in a sentence, where the relation is simple and no accident: a
+"""Says how wrong values are related to the right ones, in a sentence, where the relation is simple and no accident: a
 constant factor, the sign, the values of another output, row or call, an input that has no effect.
 """
 
@@ -66,7 +66,7 @@ class _Output:
     rounding: float
 
     def is_guessed(self, guess: Guess, everywhere: bool = False, fitted: int = 0) -> bool:
-        """Whether the answer gives the guessed values in place of the right ones, and not by accident.
+        """Returns whether the answer gives the guessed values in place of the right ones, and not by accident.
 
         everywhere: also where the answer is right. fitted: how many elements the guess was fitted to.
         """
@@ -82,8 +82,8 @@ class _Output:
 
 
 def _is_certain(actual: torch.Tensor, exact: torch.Tensor, near: torch.Tensor, fitted: int) -> bool:
-    """Whether values that are off by |actual - exact| come within ``near`` of others by no accident: each does with a
-    probability of the order of near / |actual - exact|. Equal values count once.
+    """Returns whether values that are off by |actual - exact| come within ``near`` of others by no accident: each does
+    with a probability of the order of near / |actual - exact|. Equal values count once.
     """
     _, which = torch.unique(torch.stack((actual, exact)), dim=1, return_inverse=True)
     bits = torch.log2((actual - exact).abs() / near.clamp(min=torch.finfo(torch.float64).tiny)).clamp(0, EACH)
@@ -198,7 +198,7 @@ def _scaled(call: WrongCall) -> str:
 
 
 def _times(one: _Output, factor: torch.Tensor) -> Guess:
-    """What is right times a factor; a wrong term may have cost as many digits again."""
+    """Returns what is right times a factor; a wrong term may have cost as many digits again."""
     return one.exact * factor, 2 * one.near * factor.abs().clamp(min=1.0)
 
 
@@ -279,7 +279,7 @@ def _repeated(values: torch.Tensor, dim: int, at: int) -> torch.Tensor:
 
 
 def _changed(call: WrongCall) -> str:
-    """What is right for other arguments."""
+    """Returns what is right for other arguments."""
     if sum(t.numel() for t in Tree(call.args).tensors) > LARGEST:
         return ""
     some: list[str] = []
@@ -295,7 +295,7 @@ def _changed(call: WrongCall) -> str:
 
 
 def _otherwise(call: WrongCall) -> str:
-    """What the formula gives where every mean is something else."""
+    """Returns what the formula gives where every mean is something else."""
     if sum(t.numel() for t in Tree(call.args).tensors) > LARGEST:
         return ""
     for words, mode in changed_formulas():

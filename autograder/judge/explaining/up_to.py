@@ -1,4 +1,4 @@
-"""Whether wrong results are right up to a factor, or as if nothing had arrived from above; such a factor in words."""
+"""Tests of wrong results: right up to a factor, or as if nothing had arrived from above; such a factor in words."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ def _without(trial: Trial, outputs: Args) -> tuple[tuple[str, float], ...]:
 
 def _one_factor(expected: Expected, compared: list[Comparison], outputs: Args) -> tuple[tuple[str, float], ...]:
     rows = zip(expected.values, expected.allowed, compared, outputs, strict=True)
-    factors = [_factor(*one) for one in rows]
+    factors = [_factor(*row) for row in rows]
     told = [factor for factor in factors if factor is not None and factor != 1]
     if None in factors or not told or max(told) - min(told) > 2 * NEAR * max(map(abs, told)):
         return ()

@@ -1,4 +1,4 @@
-"""What the costs of a case depend on (`scoring`): the category that it is in, and how it fails."""
+"""Says what the costs of a case depend on (`scoring`): the category that it is in, and how it fails."""
 
 from enum import StrEnum
 

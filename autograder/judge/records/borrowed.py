@@ -14,7 +14,7 @@ __all__ = [
 
 
 def schema(operator: Any) -> Any:
-    """What an operator of ATen's takes, returns and changes in place: derived tolerances, and what a
+    """Returns what an operator of ATen's takes, returns and changes in place: derived tolerances, and what a
     reference leaves open.
     """
     return operator._schema

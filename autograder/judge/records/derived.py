@@ -133,7 +133,7 @@ def floor_of(oracle: Callable[..., Any], casts: bool = False) -> Callable[..., F
 
 def _in_float32(oracle: Callable[..., Any], args: Args, casts: bool, runs: int) -> Iterator[tuple[Tensor, ...]]:
     """The results of the runs, stacked: of `SEEDS` of them at once, or of one after the other."""
-    if sum(one.numel() for one in leaves(args) if isinstance(one, Tensor)) <= SMALL:
+    if sum(leave.numel() for leave in leaves(args) if isinstance(leave, Tensor)) <= SMALL:
         for seed in range(runs // SEEDS):
             together, found = Together(SEEDS), None
             with contextlib.suppress(PartedError):
@@ -150,7 +150,7 @@ def _in_float32(oracle: Callable[..., Any], args: Args, casts: bool, runs: int) 
 def _run(oracle: Callable[..., Any], args: Args, seed: int, casts: bool, runs: Alone) -> tuple[Tensor, ...]:
     with _RandomRounding(seed, casts, runs):
         results = Tree.of(oracle(*args)).leaves
-    return tuple(stack_of(runs.given(one), runs.count) for one in results)
+    return tuple(stack_of(runs.given(result), runs.count) for result in results)
 
 
 @lazily
@@ -343,7 +343,7 @@ class _RandomRounding(TorchDispatchMode):
 
 
 class _Kind(NamedTuple):
-    """What is done with an operator.
+    """Holds what is done with an operator.
 
     not_in_place: the operator that computes what this one writes into its first argument; None where it is no such
     operator. steps: the function that computes it in several; None where it is one operation of float32 code.
@@ -377,7 +377,7 @@ def _is_narrow(value: Tensor) -> bool:
 
 
 def _has_steps(name: str) -> bool:
-    """Whether an operator is more than one operation of float32 code."""
+    """Returns whether an operator is more than one operation of float32 code."""
     return name in STEPS or name.endswith("_loss") or ("_backward" in name and name not in ATEN.pointwise)
 
 

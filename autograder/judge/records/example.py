@@ -54,7 +54,7 @@ def example_of(arguments: Any) -> Example:
 
 
 def _by_name(found: Any) -> bool:
-    """Whether these are the arguments of a call by place, and those by name."""
+    """Returns whether these are the arguments of a call by place, and those by name."""
     return (
         isinstance(found, tuple)
         and len(found) == 2
@@ -80,7 +80,7 @@ def _count(function: Callable[..., Any]) -> int:
 
 
 def _taken_apart(found: Any) -> tuple[CallForm, Args]:
-    """How the arguments are put together, and of what."""
+    """Returns how the arguments are put together, and of what."""
     if isinstance(found, dict) and all(isinstance(name, str) for name in found):
         found = ((), found)
     args, by_name = found if _by_name(found) else (found, {})

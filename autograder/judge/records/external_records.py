@@ -25,7 +25,7 @@ NAME = "hidden: "  # begins the name of a teacher's case, so that a learner know
 
 
 class Offer(NamedTuple):
-    """What an entry point offers. package: its name and version. problem: why it has no records, or ""."""
+    """Holds what an entry point offers. package: its name and version. problem: why it has no records, or ""."""
 
     package: str
     records: tuple[Record, ...]

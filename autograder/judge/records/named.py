@@ -1,4 +1,4 @@
-"""What a shell names: ``package.module:function`` or ``FILE.py:function``, imported into this process."""
+"""Says what a shell names: ``package.module:function`` or ``FILE.py:function``, imported into this process."""
 
 import importlib
 import importlib.util
@@ -29,7 +29,7 @@ def found(text: str, root: Path | None = None) -> Callable[..., Any]:
 
 
 def named(text: str, root: Path | None = None) -> Any:
-    """What ``text`` names, as `found` does, callable or not. Raises UsageError."""
+    """Returns what ``text`` names, as `found` does, callable or not. Raises UsageError."""
     match = _TARGET.fullmatch(text)
     if match is None:
         raise UsageError(f"{text} does not name a function: write package.module:function, or FILE.py:function")
@@ -38,7 +38,7 @@ def named(text: str, root: Path | None = None) -> Any:
     try:
         return attrgetter(name)(module)
     except AttributeError:
-        near = get_close_matches(name, [one for one in vars(module) if not one.startswith("_")])
+        near = get_close_matches(name, [var for var in vars(module) if not var.startswith("_")])
         raise UsageError(f"{place} has no function {name}" + (f"; it has {', '.join(near)}" if near else "")) from None
 
 

@@ -1,4 +1,4 @@
-"""What an exercise is: a function stated as mathematics, the inputs that show its bugs, and how close is right.
+"""Says what an exercise is: a function stated as mathematics, the inputs that show its bugs, and how close is right.
 
 A record holds data only. It never imports the answers: a grader that checks an answer against itself checks nothing.
 """
@@ -28,7 +28,7 @@ SAME = 0.25  # ulp: less than any other number is off by, also below a power of 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How far from the float64 oracle an output may lie: ``ulp * size_of_one_ulp(expected) + floor(*inputs)``.
+    """Holds how far from the float64 oracle an output may lie: ``ulp * size_of_one_ulp(expected) + floor(*inputs)``.
 
     half, single: ulp of the output dtype allowed for float16 and bfloat16, and for float32.
         Integers and booleans are compared exactly: no ulp is allowed, whatever these are.
@@ -170,7 +170,7 @@ class WildBug:
 
     @property
     def named(self) -> str:
-        """What a report says of an answer that computes the same."""
+        """Returns what a report says of an answer that computes the same."""
         return f"this is what {self.who} computed ({self.thread})"
 
 
@@ -187,7 +187,7 @@ class CommonMistake:
 
     @property
     def named(self) -> str:
-        """What a report says of an answer that computes the same."""
+        """Returns what a report says of an answer that computes the same."""
         return f"a common mistake: {self.who.rstrip(',')}"
 
 
@@ -222,7 +222,7 @@ CaseOrLarge = TypeVar("CaseOrLarge", Case, Large)
 
 
 def ordinary(args: Args) -> bool:
-    """Whether every tensor has elements, some tensor a dimension, and all numbers are finite."""
+    """Returns whether every tensor has elements, some tensor a dimension, and all numbers are finite."""
     tensors = Tree(args).tensors
     alone = bool(tensors) and not any(a.dim() for a in tensors)
     return not alone and not Tree(args).any_empty and all(bool(comparable(a).isfinite().all()) for a in tensors)
@@ -321,7 +321,7 @@ class Exercise:
 
     @property
     def contract(self) -> Contract:
-        """What a runner may know of it."""
+        """Returns what a runner may know of it."""
         return Contract(
             self.name,
             self.parameters,
@@ -386,7 +386,7 @@ class Exercise:
         return Exercise.floors(self, args) if self.tolerance.estimated else None
 
     def aim(self, case: Case, args: Args) -> Aim:
-        """What a case is about: what the record says, or else what its arguments are."""
+        """Returns what a case is about: what the record says, or else what its arguments are."""
         if case.name in self.about:
             return Aim.POINT
         if case.aim:
@@ -401,8 +401,8 @@ class Exercise:
         return Aim.PLAIN if ordinary(args) else Aim.EDGES
 
     def is_for_a_shipped_bug(self, case: Case, args: Args) -> bool:
-        """Whether the case is of the point or of the edges and there for a bug that shipped, so that an answer which
-        fails it has that bug, or does no better.
+        """Returns whether the case is of the point or of the edges and there for a bug that shipped, so that an answer
+        which fails it has that bug, or does no better.
         """
         seen = case.name in {bug.seen_by for bug in self.wild if isinstance(bug, WildBug)}
         return seen and self.aim(case, args) in (Aim.POINT, Aim.EDGES)
@@ -459,13 +459,13 @@ class Witness:
 
     @property
     def fewest(self) -> int:
-        """How many arguments there are to find: those that have no default."""
+        """Returns how many arguments there are to find: those that have no default."""
         parameters = self.exercise.oracle_signature.parameters.values()
         return sum(p.default is p.empty for p in parameters)
 
     @property
     def contract(self) -> Contract:
-        """What a runner may know of it: a witness may leave out the arguments that have a default."""
+        """Returns what a runner may know of it: a witness may leave out the arguments that have a default."""
         if not self.others:
             return Contract(self.name, (), self.parameters, self.fewest, witness=True)
         most = max(len(one.parameters) for one in self.all)

@@ -25,7 +25,7 @@ BROADCAST -= frozenset(
 
 
 class Draws:
-    """What an argument or a result is in each of several runs: a stack of tensors, or a number each."""
+    """Holds what an argument or a result is in each of several runs: a stack of tensors, or a number each."""
 
     def __init__(self, values: Any):
         self.values = values
@@ -50,8 +50,8 @@ class Alone:
         return Draws(value.unsqueeze(0)) if isinstance(value, Tensor) else value
 
     def call(self, func: Any, name: str, exact: Any, own: Any) -> tuple[Any, Any]:
-        """What the formula sees of an operator's result, and the result in each run. exact: the operator's arguments,
-        positional ones and those by name. own: the same in each run.
+        """Returns what the formula sees of an operator's result, and the result in each run. exact: the operator's
+        arguments, positional ones and those by name. own: the same in each run.
         """
         args, kwargs = of_run(0, own)
         seen = func(*args, **kwargs)
@@ -170,7 +170,7 @@ class Together(Alone):
 
 
 def is_random(func: Any) -> bool:
-    """Whether an operator draws numbers: what it returns is exact, and another call returns another result."""
+    """Returns whether an operator draws numbers: what it returns is exact, and another call returns another result."""
     return torch.Tag.nondeterministic_seeded in func.tags
 
 
@@ -227,7 +227,7 @@ def _broadcast(func: Any, own: Any, seen: Any) -> Draws | None:
 
 
 def _alike(seen: Any, result: Any) -> bool:
-    """Whether a run's result has the exact one's shapes, and the numbers that are no tensors."""
+    """Returns whether a run's result has the exact one's shapes, and the numbers that are no tensors."""
     pairs = zip(leaves(seen), leaves(result), strict=True)
     return all(one.shape == other.shape if isinstance(one, Tensor) else one == other for one, other in pairs)
 

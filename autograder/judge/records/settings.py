@@ -1,4 +1,4 @@
-"""How an answer is judged, as one value: whoever reads a command line, a notebook's call or a job makes it, once."""
+"""Settings of a judgement, as one value: whoever reads a command line, a notebook's call or a job makes it, once."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,10 +34,10 @@ class Settings:
 
     @property
     def required(self) -> tuple[Quality, ...]:
-        """What ``require`` names."""
+        """Returns what ``require`` names."""
         return Quality.named(self.require)
 
     @property
     def gpus(self) -> tuple[Target, ...]:
-        """What ``targets`` names."""
+        """Returns what ``targets`` names."""
         return Target.named(self.targets)

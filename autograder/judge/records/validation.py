@@ -38,7 +38,9 @@ def validate(record: Exercise | Witness) -> None:
     if record not in _validated:
         exercises = [one.exercise for one in record.all] if isinstance(record, Witness) else [record]
         mistake = next(_of_names(record.name, record.backends), "")
-        mistake = mistake or next((m for one in exercises for m in _of(one, isinstance(record, Exercise))), "")
+        mistake = mistake or next(
+            (m for exercise in exercises for m in _of(exercise, isinstance(record, Exercise))), ""
+        )
         if mistake:
             raise RecordError(f"record {record.name}: {mistake}")
         _validated.add(record)
@@ -47,7 +49,7 @@ def validate(record: Exercise | Witness) -> None:
 def _of_names(name: str, backends: tuple[str, ...]) -> Iterator[str]:
     if not name.isidentifier():
         yield f"{name!r} is not a valid name for a Python function, and an answer is a function of that name"
-    unknown = [one for one in backends if one not in BACKENDS]
+    unknown = [backend for backend in backends if backend not in BACKENDS]
     if unknown or not backends:
         yield f"backends are some of {BACKENDS}, not {tuple(backends)!r}"
 
@@ -182,7 +184,9 @@ def _of_written(record: Exercise, args: Args) -> Iterator[str]:
 
 
 def _overlaps(tensor: torch.Tensor) -> bool:
-    """Whether two elements may lie in one place: a dimension's step is shorter than what the smaller steps reach."""
+    """Returns whether two elements may lie in one place: a dimension's step is shorter than what the smaller steps
+    reach.
+    """
     reach = 1
     for step, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size > 1 and step < reach:
@@ -233,7 +237,7 @@ def _of_large(large: Large, parameters: tuple[str, ...]) -> Iterator[str]:
 
 
 def _alike(args: Args, again: Args) -> bool:
-    """Whether two draws are the same, but for what a NaN holds."""
+    """Returns whether two draws are the same, but for what a NaN holds."""
     kinds = [repr(Tree(drawn).map(lambda t: (t.dtype, t.shape))) for drawn in (args, again)]
     pairs = zip(Tree(args).tensors, Tree(again).tensors, strict=False)
     return kinds[0] == kinds[1] and all(bool((a.eq(b) | a.ne(a)).all()) for a, b in pairs)

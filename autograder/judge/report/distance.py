@@ -16,9 +16,9 @@ def ulp(distance: float) -> str:
 
 
 def distance(error: float, allowed: float, step: float, whole: bool = False) -> str:
-    """How far off, and how far is allowed, in words: in ulp, or in plain numbers where the error is as large as the
-    result or the absolute part of the tolerance is most of it. error, allowed: in ulp. step: one ulp. whole: whether
-    they are differences of integers.
+    """Returns how far off, and how far is allowed, in words: in ulp, or in plain numbers where the error is as large as
+    the result or the absolute part of the tolerance is most of it. error, allowed: in ulp. step: one ulp. whole:
+    whether they are differences of integers.
     """
     if whole:
         return (

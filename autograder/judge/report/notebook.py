@@ -114,7 +114,9 @@ def stub(report: ReportData) -> str:
 
 
 def failure(report: ReportData) -> str:
-    """What failed: the first case in full, the bug it resembles, the picture, and the other cases one line each."""
+    """Returns what failed: the first case in full, the bug it resembles, the picture, and the other cases one line
+    each.
+    """
     causes, rest = phrases.required(report)
     parts = [first_failure(report, causes[0])] if causes else []
     if not causes and not report.passed:
@@ -169,7 +171,7 @@ def also_in(cause: Cause) -> str:
 
 
 def what_happened(case: CaseResult) -> str:
-    """What went in, what came out, what was expected, how far off it is, and the hint."""
+    """Returns what went in, what came out, what was expected, how far off it is, and the hint."""
     rows = [("went in", case.inputs, "code")]
     if case.failure:
         worst = case.failure

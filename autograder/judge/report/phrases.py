@@ -19,12 +19,12 @@ SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
 
 
 def is_stub(report: ReportData) -> bool:
-    """Whether the answer is still the stub that was handed out."""
+    """Returns whether the answer is still the stub that was handed out."""
     return report.stopped == STUB
 
 
 def is_stopped(report: ReportData, case: CaseResult) -> bool:
-    """Whether the case is about the whole answer (refused, not Python) and not about its own inputs."""
+    """Returns whether the case is about the whole answer (refused, not Python) and not about its own inputs."""
     return bool(report.stopped) and case.code == report.stopped
 
 
@@ -123,7 +123,7 @@ def sentence_of(cause: Cause) -> str:
 
 
 def label(cause: Cause) -> str:
-    """What the answer is not: ``not correct``; or ``refused`` or ``no result``, where it was not judged."""
+    """Returns what the answer is not: ``not correct``; or ``refused`` or ``no result``, where it was not judged."""
     if cause.kind:
         return f"not {cause.kind}"
     return "refused" if cause.cases[0].status == "fail" else "no result"
@@ -270,7 +270,7 @@ def distinctions_earned(bonus: list[CaseResult]) -> str:
 
 
 def not_run(report: ReportData) -> dict[str, list[str]]:
-    """What did not run, by reason."""
+    """Returns what did not run, by reason."""
     reasons: dict[str, list[str]] = {}
     for case in report.cases:
         if case.status == "not-run":
@@ -292,7 +292,9 @@ def traffic(figures: dict[str, Any]) -> str:
 
 
 def cost(report: ReportData) -> str:
-    """What the kernels of an answer move and what they compile to, in a sentence; "" where nothing was measured."""
+    """Returns what the kernels of an answer move and what they compile to, in a sentence; "" where nothing was
+    measured.
+    """
     parts = []
     if report.compile and report.compile["status"] == "fail":  # and not required
         return compiled(report.compile)
@@ -313,7 +315,7 @@ def machine_code(figures: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def compiled(figures: dict[str, Any]) -> str:
-    """What was compiled, and what was not, above `targets`, which say why a kernel does not compile."""
+    """Returns what was compiled, and what was not, above `targets`, which say why a kernel does not compile."""
     if figures["status"] == "fail":
         return "Compiler: a kernel does not compile." if figures["targets"] else f"Compiler: {figures['reason']}"
     gpus, all_forms, complete = figures.get("compiled_for", ()), figures.get("forms", 0), figures.get("complete", 0)

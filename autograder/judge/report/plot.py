@@ -36,7 +36,7 @@ def draw(curve: Curve) -> str:
 
 
 def svg_of(plot: Callable[[Axes], None], title: str, size: tuple[float, float]) -> str:
-    """What ``plot`` puts on axes, as an SVG element in the colours of the page, those of the answer,
+    """Returns what ``plot`` puts on axes, as an SVG element in the colours of the page, those of the answer,
     of the wild bug and muted in this order. size: in inches.
     """
     style: Any = {"svg.fonttype": "none", "svg.hashsalt": "graded-kernels", "font.size": 9, "text.color": INK}

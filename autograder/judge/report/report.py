@@ -1,4 +1,4 @@
-"""What a check returns: its findings, and how they are shown in a terminal and in a notebook."""
+"""Says what a check returns: its findings, and how they are shown in a terminal and in a notebook."""
 
 import os
 from typing import Any
@@ -8,7 +8,7 @@ from . import notebook, terminal
 
 
 class Report(ReportData):
-    """What ``check`` returns, as data (`ReportData`) that can show itself; ``to_dict`` gives it to a program."""
+    """Holds what ``check`` returns, as data (`ReportData`) that can show itself; ``to_dict`` gives it to a program."""
 
     @classmethod
     def of(cls, data: ReportData) -> "Report":

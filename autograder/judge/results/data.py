@@ -1,4 +1,4 @@
-"""What a check found, as data."""
+"""Says what a check found, as data."""
 
 import math
 import numbers
@@ -20,7 +20,8 @@ MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the
 
 @dataclass(frozen=True)
 class ReportData:
-    """What a check found: true when every case but the distinctions passed, of the qualities that are ``required``.
+    """Holds what a check found: true when every case but the distinctions passed, of the qualities that are
+    ``required``.
 
     correct, portable, efficient: whether it is, or None where that was not judged (`quality.Quality`).
     score: the share of the points earned, 0 to 1. costs: what the others went for (`scoring`). summary: one sentence.

@@ -1,5 +1,5 @@
-"""What a code means, in a sentence: of what is wrong with values; a finding's own is in its rule. Nothing but what is
-read depends on it.
+"""Says what a code means, in a sentence: of what is wrong with values; a finding's own is in its rule. Nothing but what
+is read depends on it.
 """
 
 from itertools import permutations

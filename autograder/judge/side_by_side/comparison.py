@@ -44,7 +44,7 @@ def judged(
     without: Iterable[str],
     kinds: tuple[MethodKind, ...],
 ) -> Report:
-    """What `compare` returns, rows aside. lines: those that make a call again. kinds: of method that pass."""
+    """Returns what `compare` returns, rows aside. lines: those that make a call again. kinds: of method that pass."""
     seed = how.settings.seed
     with contextlib.ExitStack() as stack:
         progress = stack.enter_context(Progress(candidate if isinstance(candidate, str) else "the candidate"))
@@ -90,8 +90,8 @@ def _smallest(both: Both, record: Compared, runner: Runner, settings: Settings, 
 
 
 def _what(record: Compared, numbers: dict[str, int], case: CaseResult) -> str:
-    """What the inputs of a family were; "" for what is no family. Where the candidate raises at another size, how that
-    is left out.
+    """Returns what the inputs of a family were; "" for what is no family. Where the candidate raises at another size,
+    how that is left out.
     """
     what = record.cases[numbers[case.name]].hint if case.name in numbers else ""
     dimension, colon, _ = case.name.partition(": ")
@@ -109,8 +109,8 @@ def inputs(
     like: str | None = None,
     without: Iterable[str] = (),
 ) -> Args:
-    """What `compare` calls the candidate with in the family of this name, without upstream gradients. number: of the
-    random inputs, as a report names it. Raises CompareError where there is no such family.
+    """Returns what `compare` calls the candidate with in the family of this name, without upstream gradients. number:
+    of the random inputs, as a report names it. Raises CompareError where there is no such family.
     """
     example = example_for(arguments, like)
     known = reference_of(reference, example, number // SEEDS)

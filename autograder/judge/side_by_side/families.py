@@ -47,12 +47,12 @@ class Family:
 
     @property
     def refusable(self) -> bool:
-        """Whether a candidate may raise instead."""
+        """Returns whether a candidate may raise instead."""
         return self.kind not in ("values", "sizes")
 
     def refused_by(self, trouble: Trouble) -> bool:
-        """Whether this is a refusal of the family. Nothing to compute is refused on purpose, by the candidate's own
-        ``raise`` or ``assert``, by Triton's compiler, or by a result that is a constant; but where there are rows
+        """Returns whether this is a refusal of the family. Nothing to compute is refused on purpose, by the candidate's
+        own ``raise`` or ``assert``, by Triton's compiler, or by a result that is a constant; but where there are rows
         without columns any error refuses them.
         """
         if trouble.kind == "finding":
@@ -122,7 +122,7 @@ def families(
 
 
 def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh: ArgumentMaker) -> Iterator[Family]:
-    """What is masked in two tensors alike: -infinity less -infinity is NaN."""
+    """Yields what is masked in two tensors alike: -infinity less -infinity is NaN."""
     for first, second in zip(floats, floats[1:TENSORS], strict=False):
         if given[first].shape == given[second].shape:
             both = f"{names[first]} and {names[second]}"
@@ -143,7 +143,7 @@ def _is_floating(given: Any) -> bool:
 
 
 def _has_infinity(given: Any) -> bool:
-    """Whether its dtype has one, as only one of float8 has."""
+    """Returns whether its dtype has one, as only one of float8 has."""
     return bool(Tree((given,)).tensors[0].new_tensor(torch.inf).double().isinf())
 
 
@@ -197,7 +197,7 @@ def _resized(reference: Reference, dimensions: list[Dimension], fresh: ArgumentM
     """Each dimension alone."""
     for dimension in dimensions:
         name = dimension.named(reference.names)
-        least = 2 if any((one.argument, 0) in dimension.places for one in reference.offsets) else 0  # of one part
+        least = 2 if any((offset.argument, 0) in dimension.places for offset in reference.offsets) else 0  # of one part
         for size in (size for size in other_sizes(dimension, reference.given) if size >= least):
             what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
             made = _at(reference, [(dimension, size)], fresh)
@@ -286,7 +286,7 @@ def _integers(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
         if not isinstance(tensor, Tensor) or tensor.is_floating_point() or not tensor.numel():
             continue
         name = reference.names[number]
-        if number in [one.argument for one in reference.offsets]:
+        if number in [offset.argument for offset in reference.offsets]:
             for word in ("first", "last"):
                 made = _all_in_one(reference, fresh, number, word == "first")
                 yield Family(f"{name}, all in the {word} part", f"The {word} part has all, the others nothing.", made)
@@ -374,7 +374,7 @@ def _of_range(fresh: ArgumentMaker, number: int, least: int, most: int) -> Argum
 
 
 def _special(reference: Reference, number: int) -> list[int]:
-    """What stands for no label: the reference takes it and refuses its neighbors, or names it in its signature."""
+    """Says what stands for no label: the reference takes it and refuses its neighbors, or names it in its signature."""
 
     def refused(value: int) -> bool:
         return value >= 0 or not _takes(reference, number, value)
@@ -386,13 +386,13 @@ def _special(reference: Reference, number: int) -> list[int]:
 
 
 def _ignored(reference: Reference) -> list[int]:
-    """What the reference's parameters ignore by default, such as ``ignore_index=-100``."""
+    """Returns what the reference's parameters ignore by default, such as ``ignore_index=-100``."""
     parameters = reference.callee.signature.parameters.values() if reference.callee.signature else ()
     return [p.default for p in parameters if type(p.default) is int and p.name.startswith(("ignore", "pad"))]
 
 
 def _takes(reference: Reference, number: int, value: int) -> bool:
-    """Whether the dtype holds this, and the reference takes the example with it as its first index there."""
+    """Returns whether the dtype holds this, and the reference takes the example with it as its first index there."""
     range_of = torch.iinfo(reference.given[number].dtype)
     if not range_of.min <= value <= range_of.max:
         return False

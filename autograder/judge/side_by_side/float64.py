@@ -49,7 +49,7 @@ class Widened(TorchDispatchMode):
         return func(*args, **kwargs)
 
     def remarks(self) -> tuple[str, ...]:
-        """What a report says of it."""
+        """Returns what a report says of it."""
         found = []
         if self.widened:
             found.append(
@@ -122,8 +122,8 @@ class LeftOpen(TorchDispatchMode):
 
 
 def _ordered(name: str, args: Any, kwargs: Any, first: int) -> tuple[Tensor, Tensor]:
-    """What the operator gives where of each group of equal elements number ``first`` comes first, and then in a circle
-    those behind it.
+    """Returns what the operator gives where of each group of equal elements number ``first`` comes first, and then in a
+    circle those behind it.
     """
     at_dim, at_order, falling = TIED[name]
     dim = args[at_dim] if len(args) > at_dim else kwargs.get("dim", -1)
@@ -148,7 +148,7 @@ def _ordered(name: str, args: Any, kwargs: Any, first: int) -> tuple[Tensor, Ten
 
 
 def _repeats(name: str, args: Any) -> bool:
-    """Whether an index occurs twice, with values of its own."""
+    """Returns whether an index occurs twice, with values of its own."""
     if name in ("scatter", "index_copy"):
         dim, index, values = args[1], args[2], args[3]
         if not isinstance(values, Tensor) or not index.numel():
@@ -156,9 +156,9 @@ def _repeats(name: str, args: Any) -> bool:
         ordered = index.sort(dim if index.dim() and name == "scatter" else -1).values if index.dim() else index
         along = dim if name == "scatter" else -1
         return bool(index.dim() and (ordered.diff(dim=along) == 0).any())
-    indices, values = [one for one in args[1] if one is not None], args[2]
+    indices, values = [arg for arg in args[1] if arg is not None], args[2]
     added = len(args) > 3 and args[3]
-    if added or values.numel() < 2 or any(one.dtype in (torch.bool, torch.uint8) for one in indices):
+    if added or values.numel() < 2 or any(indice.dtype in (torch.bool, torch.uint8) for indice in indices):
         return False
     sizes = [size for size, one in zip(args[0].shape, args[1], strict=False) if one is not None]
     at = [one % max(1, size) for one, size in zip(indices, sizes, strict=True)]

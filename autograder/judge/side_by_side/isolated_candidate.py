@@ -131,17 +131,17 @@ class _Tries:
         return replace(contract, allowed=ATEN.permitted)
 
     def first(self, closed: frozenset[str], basic: bool = False) -> Outcome:
-        """What comes of one call."""
+        """Returns what comes of one call."""
         with self._without(closed, basic) as runner:
             return runner.once(self.call)
 
     def proof(self, found: IsolatedCandidate) -> Shown:
-        """Whether it is shown that the launches, with the operators recorded beside them, give the result."""
+        """Returns whether it is shown that the launches, with the operators recorded beside them, give the result."""
         with self._without(found.closed, found.basic, found.needed) as runner:
             return _shown(runner.proof(self.call))
 
     def attached(self, found: IsolatedCandidate) -> bool:
-        """Whether a result is attached to the graph."""
+        """Returns whether a result is attached to the graph."""
         form = replace(found.form, asked=True, basic=False)  # closed to none: `_with_gradients` finds what it calls
         contract = replace(self.forward, form=form, outputs=("attached",), fewest=1, writes=())
         with _runner(found, contract) as runner:
@@ -149,7 +149,7 @@ class _Tries:
         return came.trouble is None and bool(came.outputs[0])
 
     def gradients(self, found: IsolatedCandidate) -> Outcome:
-        """What comes of a call with gradients."""
+        """Returns what comes of a call with gradients."""
         args = self.reference.arguments
         upstream = self.reference.upstream(args, torch.Generator().manual_seed(0))
         given = args + upstream

@@ -28,8 +28,8 @@ class Problem:
 
 
 def problem(path: str, seed: int) -> Problem:
-    """What a problem's file defines. The numbers of the file are halved until its inputs are small, as the emulator
-    needs them. Raises UsageError, and CompareError where the model cannot be made.
+    """Returns what a problem's file defines. The numbers of the file are halved until its inputs are small, as the
+    emulator needs them. Raises UsageError, and CompareError where the model cannot be made.
     """
     model, inputs, initial = (found(f"{path}:{name}") for name in ("Model", "get_inputs", "get_init_inputs"))
     _shrink_as_far_as(lambda: model(*initial())(*inputs()), sys.modules[inputs.__module__], inputs)

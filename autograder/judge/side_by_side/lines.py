@@ -14,7 +14,7 @@ LINES = IMPORT + "\nargs, actual, expected = {function}({call})\nprint({shown})"
 
 @dataclass(frozen=True)
 class Lines:
-    """What `compare` was called with. What has no name is a variable in the lines: `reference`, `candidate` and
+    """Holds what `compare` was called with. What has no name is a variable in the lines: `reference`, `candidate` and
     `arguments` then stand for what was handed to `compare`.
     """
 
@@ -57,7 +57,7 @@ class JobLines:
 
 
 def shown(case: CaseResult, outputs: tuple[str, ...]) -> str:
-    """What the last line prints."""
+    """Returns what the last line prints."""
     if case.failure is None or case.failure.output not in outputs:
         return "actual, expected"
     place = f"[{outputs.index(case.failure.output)}]"

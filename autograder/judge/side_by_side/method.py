@@ -1,4 +1,4 @@
-"""How a candidate computes: in kernels of its own, with PyTorch's operators, or by calling those of the reference."""
+"""Ways in which a candidate computes: in kernels of its own, with PyTorch's operators, or by calling those of the reference."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -61,8 +61,8 @@ def method_of(
 
 
 def in_derivative(theirs: Mapping[str, int], mine: Mapping[str, int]) -> Method:
-    """How a candidate computes that does all but its derivative in kernels. theirs, mine: the operators that the two
-    derivatives call. Arithmetic is in every derivative, and calls no answer.
+    """Returns how a candidate computes that does all but its derivative in kernels. theirs, mine: the operators that
+    the two derivatives call. Arithmetic is in every derivative, and calls no answer.
     """
     calls = "its derivative calls " + named(sorted(mine, key=lambda name: name not in theirs))
     answers = {name: elements for name, elements in theirs.items() if name not in IN_DERIVATIVES}

@@ -93,7 +93,7 @@ class Reference:
 
     @cached_property
     def needs_no_gpu(self) -> bool:
-        """Whether it runs outside of a simulated GPU's block: it names no device. To be asked there."""
+        """Returns whether it runs outside of a simulated GPU's block: it names no device. To be asked there."""
         try:
             self._called(self.arguments)
         except (RuntimeError, AssertionError):  # as PyTorch without CUDA says it
@@ -120,7 +120,7 @@ class Reference:
         return self.called.elements
 
     def remarks(self) -> tuple[str, ...]:
-        """What a report says of it."""
+        """Returns what a report says of it."""
         found = [*self.mode.remarks()]
         if self.kept:
             which = "float8 as it is" if self.kept == FLOAT8 else "its arguments as they are, not in float64"
@@ -133,12 +133,14 @@ class Reference:
 
     @cached_property
     def rounds_within(self) -> bool:
-        """Whether it has sums, in which a small result is a difference of large ones, with half precision inside."""
+        """Returns whether it has sums, in which a small result is a difference of large ones, with half precision
+        inside.
+        """
         return any(name in CONTRACTIONS | ADDED_AT or "attention" in name for name in self.operators)
 
     @cached_property
     def differentiable(self) -> bool:
-        """Whether its results have gradients."""
+        """Returns whether its results have gradients."""
         if self.writes or not self.floating:
             return False
         try:
@@ -172,7 +174,7 @@ class Reference:
 
     @property
     def reads_bits(self) -> bool:
-        """Whether all arguments stay what they are: the bits of other numbers would say something else."""
+        """Returns whether all arguments stay what they are: the bits of other numbers would say something else."""
         return self.kept == JUDGED
 
     def _precision(self) -> contextlib.AbstractContextManager[None]:
@@ -189,13 +191,13 @@ class Reference:
         return args + tuple(map(cast, self.callee.parameters.values()))
 
     def accepts(self, args: Args) -> bool:
-        """Whether it takes these inputs, as they are and in float64."""
+        """Returns whether it takes these inputs, as they are and in float64."""
         return not self.refuses(self.with_parameters(self.parted(args)))
 
     def parted(self, args: Args) -> Args:
         """The arguments, whose offsets fit the sizes that they have now."""
-        for one in self.offsets:
-            args = one.of(args)
+        for offset in self.offsets:
+            args = offset.of(args)
         return args
 
     def exact(self, args: Args) -> Args:
@@ -227,7 +229,7 @@ class Reference:
         return tuple((a != b) & ~(a.isnan() & b.isnan()) for a, b in zip(found, again, strict=True))
 
     def repeats(self, args: Args) -> bool:
-        """Whether it writes several values to one index for these inputs, and does not for the example."""
+        """Returns whether it writes several values to one index for these inputs, and does not for the example."""
         if self._repeats or not self.open.at_indices:
             return False
         self.open.repeated = False
@@ -261,8 +263,8 @@ class Reference:
         return results + tuple(changed.get(name, value) for name, value in self._written(args).items())
 
     def rounded(self, args: Args, above: int, dtype: torch.dtype) -> Args:
-        """What `native` gives where every step is rounded to half precision, whatever the reference converts; what it
-        gives itself where PyTorch has no such step.
+        """Returns what `native` gives where every step is rounded to half precision, whatever the reference converts;
+        what it gives itself where PyTorch has no such step.
         """
         try:
             with Widened(dtype):
@@ -306,8 +308,8 @@ class Reference:
         return "" if len(found) == wanted else f"returns {len(found)} tensors here, and {wanted} for the example"
 
     def refuses_gradients(self, args: Args) -> str:
-        """What it raises where its gradients for these arguments are asked for; "" where it has them. Without a token,
-        or a row, a result may be a constant.
+        """Returns what it raises where its gradients for these arguments are asked for; "" where it has them. Without a
+        token, or a row, a result may be a constant.
         """
         try:
             self.exact_with_gradients(self.widened(args), self.widened(self.upstream(args, _generator())))
@@ -316,7 +318,7 @@ class Reference:
         return ""
 
     def overflows(self, args: Args) -> bool:
-        """Whether a result is NaN or infinite where float64, brought to its dtype, is not."""
+        """Returns whether a result is NaN or infinite where float64, brought to its dtype, is not."""
         exact, native = self._called(args, wide=True)[0], self._called(args)[0]
         pairs = (
             (e.to(n.dtype).double(), n.double()) for e, n in zip(exact, native, strict=True) if Tree.has_gradient(n)
@@ -339,7 +341,7 @@ class Reference:
         return tuple(r.clone() for r in (self._rounded(results) if wide else results)), changed
 
     def _results(self, args: Args) -> tuple[Tensor, ...]:
-        """What it returns, without what it writes."""
+        """Returns what it returns, without what it writes."""
         return self._without_written(self.callee.results(args), args)
 
     def _without_written(

@@ -89,7 +89,7 @@ class Compared(Exercise):
         return tuple(found)
 
     def _moved_by_numbers(self, args: Args, exact: Args) -> tuple[torch.Tensor | float, ...]:
-        """How far each result moves where the numbers among arguments and attributes are rounded to float32."""
+        """Returns how far each result moves where the numbers among arguments and attributes are rounded to float32."""
         assert self.reference is not None
         rounded = tuple(as_float32(a) if type(a) is float else a for a in args)
         with self.reference.numbers_in_float32() as changed:
@@ -118,8 +118,8 @@ def _of_gradient(floor: torch.Tensor) -> torch.Tensor:
 
 
 def _reached(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
-    """How far off a result may be because the reference's own is: where that is twice as much, and in half precision
-    everywhere four times the median in ulp, which is one ulp where it rounds once.
+    """Returns how far off a result may be because the reference's own is: where that is twice as much, and in half
+    precision everywhere four times the median in ulp, which is one ulp where it rounds once.
     """
     error = _error(exact, own)
     if own.dtype == torch.float32 or not exact.numel():
@@ -157,7 +157,7 @@ def record_of(reference: Reference, families: list[Family], gradients: bool, nam
 
 
 def called_with(reference: Reference, family: Family, generator: torch.Generator, gradients: bool) -> Args:
-    """What a family calls the candidate with: its inputs, a module's parameters, upstream gradients. Raises
+    """Returns what a family calls the candidate with: its inputs, a module's parameters, upstream gradients. Raises
     CompareError as `drawn` does.
     """
     made = drawn(reference, family, generator)

@@ -1,4 +1,4 @@
-"""What is compared, found by its name: ``FILE.py:NAME``, ``package.module:NAME``, or a file in KernelBench's form."""
+"""Both sides of a comparison, found by name: ``FILE.py:NAME``, ``package.module:NAME``, or a file in KernelBench's form."""
 
 import inspect
 import os

@@ -1,4 +1,4 @@
-"""Which dimensions of the example change together, found from equal sizes and by trying."""
+"""Says which dimensions of the example change together, found from equal sizes and by trying."""
 
 import math
 from collections import defaultdict
@@ -29,11 +29,11 @@ class Dimension:
         return f"dimension {axis} of {names[argument]}"
 
     def is_last(self, args: Args) -> bool:
-        """Whether it is the last one of a tensor that has others: its columns."""
+        """Returns whether it is the last one of a tensor that has others: its columns."""
         return any(axis == args[argument].dim() - 1 > 0 for argument, axis in self.places if axis >= 0)
 
     def elements(self, args: Args, size: int) -> int:
-        """How many all tensors of `at` have together."""
+        """Returns how many all tensors of `at` have together."""
         shapes = {number: list(value.shape) for number, value in enumerate(args) if isinstance(value, Tensor)}
         for (argument, axis), times in self.places.items():
             if axis >= 0:
@@ -154,8 +154,8 @@ def _together(
 
 
 def _changes(args: Args, size: int, places: dict[SizePlace, int], accepts: Accepts) -> bool:
-    """Whether the reference takes one more and two more: with one less it refuses the last label, where the example has
-    it; and one alone may be a size that broadcasts.
+    """Returns whether the reference takes one more and two more: with one less it refuses the last label, where the
+    example has it; and one alone may be a size that broadcasts.
     """
     dimension, generator = Dimension(size, places), torch.Generator().manual_seed(0)
     return all(accepts(dimension.at(args, other, generator)) for other in (size + 1, size + 2))

@@ -8,7 +8,7 @@ TEXT = 2_000  # characters of each of its texts
 
 
 def about(job: ComparisonJob) -> dict[str, Any]:
-    """How every verdict begins."""
+    """Returns how every verdict begins."""
     return {"id": job.id, "key": job.key}
 
 
@@ -19,7 +19,7 @@ def without_report(status: str, message: str, score: float | None = None) -> dic
 
 
 def is_final(data: Any) -> bool:
-    """Whether this is a verdict that another run would not change. Raises ValueError where it is no verdict."""
+    """Returns whether this is a verdict that another run would not change. Raises ValueError where it is no verdict."""
     if not isinstance(data, dict) or not {"id", "key", "status", "final"} <= data.keys():
         raise ValueError("this is not a verdict")
     return bool(data["final"])

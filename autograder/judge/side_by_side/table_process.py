@@ -28,7 +28,7 @@ CAUSES = 8  # that a verdict tells of
 
 
 def verdict(job: ComparisonJob) -> dict[str, Any]:
-    """What `compare` finds, as JSON has it; why not, where it cannot compare."""
+    """Returns what `compare` finds, as JSON has it; why not, where it cannot compare."""
     began, busy = time.monotonic(), time.process_time()
     try:
         with _named(job) as (reference, candidate, arguments):
@@ -144,7 +144,7 @@ def _gradients(job: ComparisonJob) -> bool | None:
 
 
 def reproduce_job(table: str, id: str | int, *, family: str, number: int, isolated: bool = False) -> Any:
-    """What `reproduce` returns for a family of the job of this id in a table. Raises CompareError."""
+    """Returns what `reproduce` returns for a family of the job of this id in a table. Raises CompareError."""
     try:
         jobs = {job.id: job for job in read(table, isolated)}
     except UsageError as error:

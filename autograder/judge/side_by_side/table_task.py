@@ -1,4 +1,4 @@
-"""What a worker of a Dask cluster does: a verdict, from text to text, in a process that each of its threads keeps."""
+"""Work of a Dask cluster's worker: a verdict, from text to text, in a process that each of its threads keeps."""
 
 import atexit
 import functools

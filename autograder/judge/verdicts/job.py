@@ -32,7 +32,7 @@ class Work:
         return hashlib.sha256(json.dumps([self.decides(), self.versions()], sort_keys=True).encode()).hexdigest()
 
     def decides(self) -> dict[str, Any]:
-        """What of it decides the result."""
+        """Returns what of it decides the result."""
         return self.data()
 
     def data(self) -> dict[str, Any]:
@@ -48,8 +48,9 @@ class Work:
     @staticmethod
     @functools.cache
     def versions() -> dict[str, str]:
-        """What a verdict depends on besides its job, by name: a library's version, "none" where it is missing; of the
-        grader the digest of the source that decides, and of packages that offer exercises, if any, that of theirs.
+        """Returns what a verdict depends on besides its job, by name: a library's version, "none" where it is missing;
+        of the grader the digest of the source that decides, and of packages that offer exercises, if any, that of
+        theirs.
         """
         records = source.digest_of_offered()
         found = {"grader": source.digest(), "python": platform.python_version()} | (

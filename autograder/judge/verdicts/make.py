@@ -67,7 +67,7 @@ def make_verdict(job: Job, worker: Worker, checks: int = 1, notebook: Budget | N
 
 
 def check(job: str, rung: str) -> str:
-    """What a worker of a cluster does: the verdict on a job, both as JSON; or ``{"unfit": reason}`` or
+    """Returns what a worker of a cluster does: the verdict on a job, both as JSON; or ``{"unfit": reason}`` or
     ``{"failed": reason}``. rung: as `shared_worker` has it.
     """
     try:

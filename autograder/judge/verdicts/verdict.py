@@ -1,4 +1,4 @@
-"""What a check found, as a value that is written, read and shown without the check."""
+"""Says what a check found, as a value that is written, read and shown without the check."""
 
 import json
 import math
@@ -52,7 +52,7 @@ class Verdict:
 
     @property
     def final(self) -> bool:
-        """Whether it counts: nothing but the answer decided it, or a second check came to the same end."""
+        """Returns whether it counts: nothing but the answer decided it, or a second check came to the same end."""
         return not self.doubt or self.checks >= SETTLED
 
     @property
@@ -65,7 +65,7 @@ class Verdict:
         return (self.report or {}) | {"score": found.score, "costs": [asdict(line) for line in found.costs]}
 
     def points(self, costs: Mapping[str, float] = Points.COSTS) -> Points:
-        """What the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own."""
+        """Returns what the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own."""
         return points_of(self.report, costs) if self.report else Points(0.0)
 
     def cost_lines(self, found: Points) -> str:

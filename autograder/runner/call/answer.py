@@ -71,7 +71,7 @@ class Cell:
 
     @property
     def definitions(self) -> "Cell":
-        """What is left of it where it does not end."""
+        """Returns what is left of it where it does not end."""
         return Cell(f"definitions of {self.name}", definitions_in(self.source) if is_python(self.source) else "")
 
 
@@ -235,7 +235,7 @@ def _import_of(module: str | None, source: str) -> str:
 
 
 def _below(source: str, line: int) -> tuple[ast.Module | None, int]:
-    """What begins below this line at the top of ``source``, if anything does, and the compiler's flags for what
+    """Returns what begins below this line at the top of ``source``, if anything does, and the compiler's flags for what
     ``source`` imports from ``__future__``.
     """
     body = parse(source).body
@@ -280,7 +280,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def imports_course(node: ast.AST, also: Collection[str] = ()) -> bool:
-    """Whether a statement imports of the course's package, or of the modules ``also``."""
+    """Returns whether a statement imports of the course's package, or of the modules ``also``."""
     return any(module.split(".")[0] in (OURS, *also) for module in imported(node))
 
 
@@ -330,6 +330,8 @@ _STUBS = {_body("..."), _body("raise NotImplementedError"), _body("raise NotImpl
 
 
 def is_stub(function: Callable[..., Any]) -> bool:
-    """Whether a function's body does nothing: ``...``, ``pass``, a docstring, or nbgrader's NotImplementedError."""
+    """Returns whether a function's body does nothing: ``...``, ``pass``, a docstring, or nbgrader's
+    NotImplementedError.
+    """
     code = getattr(function, "__code__", None)
     return isinstance(code, types.CodeType) and _instructions(code) in _STUBS

@@ -1,5 +1,5 @@
-"""Which function a check in a notebook is about. Both answers to an exercise have one name there, and the name stands
-for the one that was defined last; where the front end tells the kernel the ids of cells, the check cell
+"""Says which function a check in a notebook is about. Both answers to an exercise have one name there, and the name
+stands for the one that was defined last; where the front end tells the kernel the ids of cells, the check cell
 ``silu_forward-torch-check`` is about the code of the cell ``silu_forward-torch``, as a grader would take it. Cells are
 noted from the import of this module on.
 """

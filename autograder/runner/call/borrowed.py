@@ -16,7 +16,9 @@ __all__ = ["TorchDispatchMode"]  # without it nothing watches what an answer cal
 
 
 def schema(operator: Any) -> Any:
-    """What an operator of ATen's takes, returns and changes in place: guards, recorder, elements that were written."""
+    """Returns what an operator of ATen's takes, returns and changes in place: guards, recorder, elements that were
+    written.
+    """
     return operator._schema
 
 
@@ -29,23 +31,23 @@ def body_of(operator: Any) -> Callable[..., Any] | None:
 
 
 def forward_mode() -> bool:
-    """Whether derivatives are taken forward: else an answer could have its gradient computed by PyTorch."""
+    """Returns whether derivatives are taken forward: else an answer could have its gradient computed by PyTorch."""
     return forward_ad._current_level >= 0
 
 
 def address_of(storage: torch.UntypedStorage) -> int:
-    """Which storage it is, also where it is empty: the peak of a call's memory."""
+    """Returns which storage it is, also where it is empty: the peak of a call's memory."""
     return int(storage._cdata)
 
 
 def is_view(tensor: torch.Tensor) -> bool:
-    """Whether it shares its memory with another: replay, which adopts what an operator made."""
+    """Returns whether it shares its memory with another: replay, which adopts what an operator made."""
     return tensor._is_view()
 
 
 def differentiating() -> bool:
-    """Whether autograd runs a derivative in this thread: an operator that a candidate calls there is no call of the
-    answer.
+    """Returns whether autograd runs a derivative in this thread: an operator that a candidate calls there is no call of
+    the answer.
     """
     return torch._C._current_graph_task_id() >= 0
 
@@ -85,22 +87,22 @@ def operators_with(key: str) -> list[str]:
 
 
 def has_kernel(operator: str, key: str) -> bool:
-    """Whether an operator is known to the dispatcher, which does not know TorchScript's own, as mul.left_t of a list,
-    and has a kernel under this key.
+    """Returns whether an operator is known to the dispatcher, which does not know TorchScript's own, as mul.left_t of a
+    list, and has a kernel under this key.
     """
     known = torch._C._dispatch_has_kernel(operator)
     return known and torch._C._dispatch_has_kernel_for_dispatch_key(operator, key)
 
 
 def c_functions() -> ModuleType:
-    """What `ctypes` calls functions of C by: a worker ends that."""
+    """Returns what `ctypes` calls functions of C by: a worker ends that."""
     import _ctypes
 
     return _ctypes
 
 
 def loader() -> ModuleType:
-    """What loads a module in machine code: the same."""
+    """Returns what loads a module in machine code: the same."""
     import _imp
 
     return _imp

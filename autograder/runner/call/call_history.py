@@ -20,7 +20,7 @@ Launched = tuple[str, tuple[int, ...], tuple[tuple[str, Any], ...]]  # a kernel,
 
 def launched(launch: Any) -> Launched:
     """A launch of the emulator's as `FollowedCall` has it."""
-    constants = tuple((one.name, one.value) for one in launch.arguments if one.kind == "constexpr")
+    constants = tuple((argument.name, argument.value) for argument in launch.arguments if argument.kind == "constexpr")
     return launch.name, launch.grid, constants
 
 
@@ -88,7 +88,7 @@ class FollowedCall:
         """The history of each element of each output, int64; none where programs ran one by one."""
         if self.one_by_one:
             return ()
-        return tuple(torch.from_numpy(np.ascontiguousarray(self.of(one)).view(np.int64)) for one in self.outputs)
+        return tuple(torch.from_numpy(np.ascontiguousarray(self.of(output)).view(np.int64)) for output in self.outputs)
 
     def element(self, output: int, index: Index) -> FollowedElement:
         """The element of an output."""

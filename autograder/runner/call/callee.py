@@ -1,4 +1,4 @@
-"""What is called: a function, a module with its parameters, an autograd function, a pair of forward and backward."""
+"""Callees: a function, a module with its parameters, an autograd function, a pair of forward and backward."""
 
 import contextlib
 import inspect
@@ -123,8 +123,8 @@ class Callee:
         return replace(self, function=call) if places != [*range(len(own))] else self
 
     def attached(self, args: Args) -> bool:
-        """Whether a result depends on the arguments for autograd; not where it cannot be computed so, and not where an
-        operator on the way has no derivative, as most custom operators.
+        """Returns whether a result depends on the arguments for autograd; not where it cannot be computed so, and not
+        where an operator on the way has no derivative, as most custom operators.
         """
         if self.backward is not None:
             return True
@@ -135,12 +135,12 @@ class Callee:
         return False
 
     def in_form(self, form: CallForm) -> Callable[..., Any]:
-        """What a runner calls for this form: `call`, or what says whether a result is attached to the graph."""
+        """Returns what a runner calls for this form: `call`, or what says whether a result is attached to the graph."""
         return (lambda *args: torch.tensor(self.attached(args))) if form.asked else self.call(form.above)
 
     def call(self, above: int, twice: bool = False) -> Callable[..., Any]:
-        """What a runner calls: returns the results, and where there are ``above`` upstream gradients those of the
-        arguments. twice: as `results_and_gradients` has it.
+        """Returns what a runner calls: returns the results, and where there are ``above`` upstream gradients those of
+        the arguments. twice: as `results_and_gradients` has it.
         """
 
         def made(*args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Which function of PyTorch's stands between an answer and an operator, where it composes a result of several."""
+"""Says which function of PyTorch's stands between an answer and an operator, where it composes a result of several."""
 
 import functools
 import sys

@@ -13,7 +13,7 @@ from .tree import Args, Tree
 
 @dataclass(frozen=True)
 class CallForm:
-    """How code that no exercise asked for is called: with its inputs, then with a module's parameters, then with
+    """Holds how code that no exercise asked for is called: with its inputs, then with a module's parameters, then with
     gradients from above.
 
     inputs: how many it takes itself, put together as ``nesting`` says. parameters: name and
@@ -78,9 +78,9 @@ class Contract:
     form: CallForm | None = None
 
     def returned(self, result: object, args: Args = ()) -> Args:
-        """What an answer returned, output by output; nothing for the None of one that only writes. args: what it was
-        called with: one that writes a tensor may return it as well, as PyTorch's operations in place do, and where that
-        is more than the outputs, it is none of them.
+        """Returns what an answer returned, output by output; nothing for the None of one that only writes. args: what
+        it was called with: one that writes a tensor may return it as well, as PyTorch's operations in place do, and
+        where that is more than the outputs, it is none of them.
         """
         if result is None and not self.outputs:
             return ()
@@ -111,13 +111,15 @@ class Contract:
         return (returned if self.outputs else ()) + tuple(self.written(mine).values())
 
     def basic(self, backend: str) -> bool:
-        """Whether the code is a PyTorch answer of basic operators alone, which calls nothing that PyTorch composes of
-        several (see `torch_files`). A Triton answer computes nothing with them, and its replay has none.
+        """Returns whether the code is a PyTorch answer of basic operators alone, which calls nothing that PyTorch
+        composes of several (see `torch_files`). A Triton answer computes nothing with them, and its replay has none.
         """
         return backend == "torch" and not self.witness and self.form is None
 
     def sees_gpu(self, backend: str) -> bool:
-        """Whether the code is to find a GPU where there is none: what is written for one may ask, and do otherwise."""
+        """Returns whether the code is to find a GPU where there is none: what is written for one may ask, and do
+        otherwise.
+        """
         return self.form.gpu if self.form else backend == "triton" and not self.witness
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,7 +136,7 @@ class Contract:
 
 
 def _is(one: object, tensor: torch.Tensor) -> bool:
-    """Whether it is this tensor, or the same view of its memory, as a replay has it."""
+    """Returns whether it is this tensor, or the same view of its memory, as a replay has it."""
     if not isinstance(one, torch.Tensor) or one.shape != tensor.shape or one.stride() != tensor.stride():
         return False
     return one is tensor or one.data_ptr() == tensor.data_ptr()

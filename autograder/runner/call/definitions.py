@@ -1,4 +1,4 @@
-"""What of a cell's code does nothing but define: it is kept where a cell does not end."""
+"""Says what of a cell's code does nothing but define: it is kept where a cell does not end."""
 
 import ast
 import warnings
@@ -29,8 +29,8 @@ def _defines(node: ast.stmt) -> bool:
 
 
 def _is_plain(value: ast.expr) -> bool:
-    """Whether it is made of constants, names, attributes and operators, `tl.constexpr(1024)` included: nothing that can
-    run for long is called.
+    """Returns whether it is made of constants, names, attributes and operators, `tl.constexpr(1024)` included: nothing
+    that can run for long is called.
     """
     return all(isinstance(node, _PLAIN) or _makes_constexpr(node) for node in ast.walk(value))
 

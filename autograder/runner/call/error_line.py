@@ -39,7 +39,7 @@ def in_answer(error: BaseException) -> Place | None:
 
 
 def on_purpose(error: BaseException) -> bool:
-    """Whether a ``raise`` or an ``assert`` of the learner's own code raised it, and no operation that failed."""
+    """Says whether a ``raise`` or an ``assert`` of the learner's own code raised it, and no operation that failed."""
     trace, place = error.__traceback__, in_answer(error)
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -53,5 +53,5 @@ def on_purpose(error: BaseException) -> bool:
 
 
 def _is_another(file: str) -> bool:
-    """Whether it is nobody's answer. A compiled extension names its files relative to a folder of its maker's."""
+    """Says whether it is nobody's answer. A compiled extension names its files relative to a folder of its maker's."""
     return file.startswith((*_INSTALLED, *_NOT_WRITTEN)) or not file.startswith(("/", "<"))

@@ -1,4 +1,4 @@
-"""What passes between the judge, which knows what is right, and the code that it does not trust.
+"""Says what passes between the judge, which knows what is right, and the code that it does not trust.
 
 A runner knows how to call one answer. It gets a `Call` and hands back what it examined; expected values, tolerance and
 verdict stay with the judge.
@@ -51,8 +51,8 @@ class Call:
 
 
 class Examined:
-    """What a runner finds out about one call. Only the first call has been made; each further one is made when it is
-    asked for. Those of this class, for what is called once, give the first outcome again.
+    """Holds what a runner finds out about one call. Only the first call has been made; each further one is made when it
+    is asked for. Those of this class, for what is called once, give the first outcome again.
     """
 
     def __init__(self, call: Call, first: Outcome):
@@ -60,7 +60,7 @@ class Examined:
 
     @property
     def poisoned(self) -> bool:
-        """Whether a load without ``other`` had masked-off lanes, and the first call poison in them."""
+        """Returns whether a load without ``other`` had masked-off lanes, and the first call poison in them."""
         return self.first.undefined and self.call.fill is None
 
     @cached_property
@@ -125,15 +125,15 @@ class Compiles(Protocol):
         whole: bool = True,
         measured: Sequence[KernelLaunch] = (),
     ) -> dict[str, Any]:
-        """What compilers make of the launches, as `compiler.compile_report` says it."""
+        """Returns what compilers make of the launches, as `compiler.compile_report` says it."""
 
     def machine_code(self, launches: Sequence[KernelLaunch]) -> dict[str, Any]:
-        """What their machine code allows at most, as `compiler.machine_code_report` says it."""
+        """Returns what their machine code allows at most, as `compiler.machine_code_report` says it."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What a judge may know of a runner.
+    """Holds what a judge may know of a runner.
 
     mode: how it runs Triton kernels: ``emulator``, ``device`` or, where there are none, ``no triton``.
     isolated: whether the answer runs in a process of its own, its kernels in the emulator.
@@ -157,7 +157,7 @@ class Runner(Protocol):
 
     @property
     def facts(self) -> Facts:
-        """What a judge may know of it."""
+        """Returns what a judge may know of it."""
 
     def examine(self, call: Call) -> Examined:
         """Calls the answer, and returns what came of it and what can be found out next."""

@@ -12,7 +12,7 @@ _DTYPES = {float: torch.float64, int: torch.int64, bool: torch.bool}  # of Pytho
 
 
 def in_tensors(result: object) -> object:
-    """What an answer returned, with tensors for Python's numbers."""
+    """Returns what an answer returned, with tensors for Python's numbers."""
     if not isinstance(result, tuple | list):
         return torch.tensor(result, dtype=_DTYPES[type(result)]) if type(result) in _DTYPES else result
     return tuple(map(in_tensors, result))
@@ -88,8 +88,8 @@ def _place(tensor: torch.Tensor) -> tuple[object, ...]:
 
 
 def unchanged(original: torch.Tensor, copy: torch.Tensor) -> bool:
-    """Whether a copy still holds the bits of its original, in all of its memory, gaps included but for those that
-    cannot be written.
+    """Returns whether a copy still holds the bits of its original, in all of its memory, gaps included but for those
+    that cannot be written.
     """
     if is_apart(copy.shape, copy.stride()):
         return _bytes(original.contiguous()).equal(_bytes(copy.cpu().contiguous()))
@@ -101,7 +101,7 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def shares_memory(one: torch.Tensor, other: object) -> bool:
-    """Whether both are tensors in the same memory."""
+    """Returns whether both are tensors in the same memory."""
     if not isinstance(other, torch.Tensor) or not other.numel():
         return False
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

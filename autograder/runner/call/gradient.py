@@ -12,8 +12,9 @@ _UPSTREAM = (-0.75, 0.625, -0.5, 0.875, -0.875, 0.375, -0.625, 0.75)  # not 1, s
 
 
 def upstream_of(given: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-    """What arrives from above at a result of this shape where the gradient of ``given`` is asked for: a number for each
-    element. They follow from all values of ``given``, whatever their dtype, so that no answer has them by heart.
+    """Returns what arrives from above at a result of this shape where the gradient of ``given`` is asked for: a number
+    for each element. They follow from all values of ``given``, whatever their dtype, so that no answer has them by
+    heart.
     """
     values = given.detach().double().nan_to_num().contiguous()
     drawn = np.random.default_rng(zlib.crc32(values.numpy().tobytes())).choice(_UPSTREAM, math.prod(shape))

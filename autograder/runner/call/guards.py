@@ -1,4 +1,4 @@
-"""What an answer may call while it runs: watched one operator at a time, refused with the operator's name.
+"""Says what an answer may call while it runs: watched one operator at a time, refused with the operator's name.
 
 A PyTorch answer calls basic operators (see `operators`), and not the one that is the answer; and it calls them itself
 (see `callers`). A Triton answer allocates, takes views and launches kernels; arithmetic with PyTorch is what the kernel
@@ -137,7 +137,7 @@ def _names(func: Any) -> tuple[str, str, str]:
 
 
 def _bytes(values: Args) -> list[int]:
-    return [one.numel() * one.element_size() for one in Tree(values).tensors]
+    return [tensor.numel() * tensor.element_size() for tensor in Tree(values).tensors]
 
 
 def _recorded(argument: torch.Tensor) -> bool:

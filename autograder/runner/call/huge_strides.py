@@ -18,7 +18,7 @@ _MAYMOVE, _FIXED = 1, 2  # of mremap
 
 
 def is_apart(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Whether these are the rows of such a tensor: contiguous ones, on pages of their own."""
+    """Returns whether these are the rows of such a tensor: contiguous ones, on pages of their own."""
     return len(shape) > 1 and shape[0] > 0 < math.prod(shape[1:]) <= STRIDE // 2 and tuple(stride) == _stride(shape)
 
 

@@ -1,4 +1,4 @@
-"""What runs a Triton answer's launches: the emulator, or a real GPU that is watched."""
+"""Says what runs a Triton answer's launches: the emulator, or a real GPU that is watched."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -11,7 +11,7 @@ from ...gpu import Finding, KernelLaunch
 
 @runtime_checkable
 class Machine(Protocol):
-    """What `Emulator` and `Device` have in common; entered with ``with``, after which launches run on it.
+    """Holds what `Emulator` and `Device` have in common; entered with ``with``, after which launches run on it.
 
     launching: whether a kernel is running, so that what PyTorch does then is not the answer's doing.
     launches: one entry each. traffic: bytes loaded and stored, by tensor. findings: faults. hints: what may explain a

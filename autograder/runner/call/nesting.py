@@ -1,4 +1,4 @@
-"""How the arguments of a call are put together of tensors and numbers: in tuples, lists, dicts, named tuples and
+"""Says how the arguments of a call are put together of tensors and numbers: in tuples, lists, dicts, named tuples and
 dataclasses, and by name. Taken apart, each tensor is an argument of its own, which is drawn, changed and compared.
 
 `torch.utils._pytree` does this for registered classes, and only in the process that has them: what a sandbox is told
@@ -21,7 +21,7 @@ ContainerKind = Literal["leaf", "tuple", "list", "dict", "named tuple", "datacla
 
 
 class NotNested(ValueError):
-    """What holds tensors and cannot be taken apart, in a sentence."""
+    """Holds what holds tensors and cannot be taken apart, in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Nested:
 
     @classmethod
     def of(cls, value: Any, leaves: list[Any]) -> "Nested":
-        """What ``value`` is put together of, which is appended to ``leaves``. Raises NotNested."""
+        """Returns what ``value`` is put together of, which is appended to ``leaves``. Raises NotNested."""
         keys, parts = _parts(value)
         if not any(map(_has_tensor, parts)):
             leaves.append(value)
@@ -78,7 +78,7 @@ class Nested:
 
     @classmethod
     def from_data(cls, data: list[Any]) -> "Nested":
-        """What `to_data` made this of."""
+        """Returns what `to_data` made this of."""
         kind, keys, parts, name = data
         return cls(kind, tuple(keys), tuple(map(cls.from_data, parts)), name)
 
@@ -100,16 +100,16 @@ class Nesting:
 
     @property
     def plain(self) -> bool:
-        """Whether each argument is given by place, and none was taken apart."""
-        return not self.by_name and all(one.kind == "leaf" for one in self.places)
+        """Returns whether each argument is given by place, and none was taken apart."""
+        return not self.by_name and all(place.kind == "leaf" for place in self.places)
 
     def built(self, leaves: Args) -> tuple[Args, dict[str, Any]]:
         """The arguments by place, and those by name."""
         rest = iter(leaves)
-        return tuple(one.built(rest) for one in self.places), {name: one.built(rest) for name, one in self.by_name}
+        return tuple(place.built(rest) for place in self.places), {name: one.built(rest) for name, one in self.by_name}
 
     def changed(self, places: Args, by_name: dict[str, Any], leaves: Args) -> str:
-        """Which of the arguments, `built` of these leaves, is put together of others now; "" where none is."""
+        """Returns which of the arguments, `built` of these leaves, is put together of others now; "" where none is."""
         rest = iter(leaves)
         every = [(f"argument {i}", one, value) for i, (one, value) in enumerate(zip(self.places, places, strict=True))]
         every += [(f"the argument {name}", one, by_name[name]) for name, one in self.by_name]
@@ -143,11 +143,11 @@ class Nesting:
 
     def to_data(self) -> list[Any]:
         """As JSON has it."""
-        return [[one.to_data() for one in self.places], [[name, one.to_data()] for name, one in self.by_name]]
+        return [[place.to_data() for place in self.places], [[name, one.to_data()] for name, one in self.by_name]]
 
     @classmethod
     def from_data(cls, data: list[Any]) -> "Nesting":
-        """What `to_data` made this of."""
+        """Returns what `to_data` made this of."""
         places, by_name = data
         return cls(tuple(map(Nested.from_data, places)), tuple((name, Nested.from_data(one)) for name, one in by_name))
 

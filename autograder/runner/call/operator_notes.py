@@ -33,7 +33,7 @@ class OperatorNotes(TorchDispatchMode):
         self.as_bits: set[torch.dtype] = set()
 
     def of_call(self, callee: Callee, args: Args, above: int) -> Any:
-        """What `Callee.call` returns, noted."""
+        """Returns what `Callee.call` returns, noted."""
 
         def backward(*args: Any) -> Any:
             self._backward = True

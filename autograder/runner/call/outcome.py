@@ -1,4 +1,4 @@
-"""What came of one call of an answer, as data."""
+"""Says what came of one call of an answer, as data."""
 
 import os
 from collections.abc import Sequence
@@ -47,13 +47,13 @@ class Trouble:
 
     @property
     def reason(self) -> str:
-        """What tells it from another, whatever its sentence says."""
+        """Returns what tells it from another, whatever its sentence says."""
         return self.code or f"{self.kind} {self.error}".rstrip()
 
 
 @dataclass
 class MovedBytes:
-    """What PyTorch's own copies and fills move, which no launch shows. loaded, stored: over all that were noted."""
+    """Bytes that PyTorch's own copies and fills move, which no launch shows. loaded, stored: over all that were noted."""
 
     OPERATORS: ClassVar = _COPY | _FILL  # by their base names; others move nothing that is counted
 
@@ -72,7 +72,9 @@ class MovedBytes:
 
 @dataclass
 class Outcome:
-    """What one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers too."""
+    """Holds what one call did. Outputs are tensors on the CPU that nothing else holds; a witness may return numbers
+    too.
+    """
 
     outputs: Args = ()  # empty where there was trouble, but for a result that is not attached
     trouble: Trouble | None = None

@@ -90,7 +90,7 @@ class _Collection:
                         self._need(base)
 
     def _need(self, name: str) -> bool:
-        """Whether there is such a module below the root; then it is added, with what it imports."""
+        """Returns whether there is such a module below the root; then it is added, with what it imports."""
         found = self._file(name)
         if found is None or name == self.answer:
             return found is not None

@@ -1,4 +1,6 @@
-"""What an answer prints while it is checked. A kernel prints once a program, and a check runs it hundreds of times."""
+"""Says what an answer prints while it is checked. A kernel prints once a program, and a check runs it hundreds of
+times.
+"""
 
 import contextlib
 import io

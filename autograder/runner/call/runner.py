@@ -213,11 +213,13 @@ class InProcess:
         return Replay()
 
     def _emulated(self) -> bool:
-        """Whether a call enters the emulator, which changes Triton in a hundred places: a PyTorch answer does not."""
+        """Returns whether a call enters the emulator, which changes Triton in a hundred places: a PyTorch answer does
+        not.
+        """
         return not (self.backend == "torch" and self.guarded) and mode() != "no triton"
 
     def _findings(self, outputs: Args, machine: Machine) -> tuple[Finding, ...]:
-        """What the emulator saw go wrong, then the outputs' elements that were never written."""
+        """Returns what the emulator saw go wrong, then the outputs' elements that were never written."""
         named = Tree(outputs).named(self.contract.outputs)
         unwritten = [machine.unwritten(o, name) for name, o in named.items()]
         return (*machine.findings, *filter(None, unwritten))
@@ -296,7 +298,7 @@ class InProcess:
             return None, Trouble("raised", f"{kind}: {error}", trace(error), kind, operator=closed, on_purpose=own)
 
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
-        """What is wrong with the result before any value is looked at."""
+        """Returns what is wrong with the result before any value is looked at."""
         name, names, fewest = self.contract.name, self.contract.outputs, self.contract.fewest
         if result is None and is_stub(self.answer):
             return Trouble("stub", STUB)
@@ -323,7 +325,7 @@ class InProcess:
 
 
 def _wanted(contract: Contract) -> str:
-    """What an answer should return, and what it should write instead."""
+    """Returns what an answer should return, and what it should write instead."""
     names = contract.outputs
     returned = f"one tensor ({names[0]})" if len(names) == 1 else "nothing"
     if len(names) > 1:
@@ -334,7 +336,7 @@ def _wanted(contract: Contract) -> str:
 
 
 class _ExaminedInProcess(Examined):
-    """What was examined in this process: each further call is on new copies of the arguments."""
+    """Holds what was examined in this process: each further call is on new copies of the arguments."""
 
     def __init__(self, call: Call, first: Outcome, runner: InProcess, replay: "Replay | None"):
         super().__init__(call, first)
@@ -362,7 +364,7 @@ class _ExaminedInProcess(Examined):
 
 
 def of_emulator(error: EmulatorError) -> Trouble:
-    """What the emulator found in a launch, or that it cannot run it, which says nothing of the answer."""
+    """Returns what the emulator found in a launch, or that it cannot run it, which says nothing of the answer."""
     kind: Own = "not-emulated" if error.finding.kind == "not-emulated" else "finding"
     return Trouble(kind, str(error), trace(error), code=error.finding.kind, at=error.finding.place)
 
@@ -374,6 +376,6 @@ def _opening(refusal: BaseException) -> str:
 
 
 def _has_storage(tensor: torch.Tensor) -> bool:
-    """Whether it lies in memory as numbers one after the other: not sparse, nested, quantized or without data."""
+    """Says whether it lies in memory as numbers one after the other: not sparse, nested, quantized or without data."""
     strided = tensor.layout == torch.strided and not tensor.is_nested
     return strided and not tensor.is_quantized and not tensor.is_meta

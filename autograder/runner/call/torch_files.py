@@ -1,4 +1,4 @@
-"""Which files of PyTorch an answer may pass through: those that pass calls on, and those that compute nothing.
+"""Says which files of PyTorch an answer may pass through: those that pass calls on, and those that compute nothing.
 
 PyTorch has many functions a second time, composed in Python of basic operators (`torch._decomp`, `torch._refs`,
 `torch.masked`, `torch.optim`, `torch.distributions`): what they call is permitted, and what they compute is the answer.
@@ -44,17 +44,17 @@ _APART = (
 
 
 def passes_on(file: str) -> bool:
-    """Whether a file, named within PyTorch's folder, may stand between an answer and an operator."""
+    """Returns whether a file, named within PyTorch's folder, may stand between an answer and an operator."""
     return file.startswith(_PASSING_ON)
 
 
 def composes(file: str) -> bool:
-    """Whether a file, named within PyTorch's folder, may compute what an answer has to write."""
+    """Returns whether a file, named within PyTorch's folder, may compute what an answer has to write."""
     return not file.startswith((*_PASSING_ON, *_APART))
 
 
 def leads_on(folder: str) -> bool:
-    """Whether a folder, named within PyTorch's own and with a slash at its end, holds some files that do not compose
-    and some that may.
+    """Returns whether a folder, named within PyTorch's own and with a slash at its end, holds some files that do not
+    compose and some that may.
     """
     return composes(folder) and any(part.startswith(folder) for part in (*_PASSING_ON, *_APART))

@@ -25,7 +25,7 @@ class Tree:
 
     @classmethod
     def of(cls, result: object) -> "Tree":
-        """What a function returned, as all its outputs."""
+        """Returns what a function returned, as all its outputs."""
         return cls(tuple(result) if isinstance(result, tuple | list) else (result,))
 
     @property
@@ -45,7 +45,7 @@ class Tree:
 
     @staticmethod
     def has_gradient(tensor: torch.Tensor) -> bool:
-        """Whether a gradient of it says something: of floating-point numbers of more than 8 bits."""
+        """Returns whether a gradient of it says something: of floating-point numbers of more than 8 bits."""
         return tensor.is_floating_point() and tensor.dtype.itemsize > 1
 
     @property
@@ -60,7 +60,7 @@ class Tree:
 
     @property
     def any_empty(self) -> bool:
-        """Whether a tensor has no elements, or a list no tensors."""
+        """Returns whether a tensor has no elements, or a list no tensors."""
         return not all(t.numel() for t in self.tensors) or any(isinstance(a, list) and not a for a in self.args)
 
     def named(self, parameters: tuple[str, ...]) -> dict[str, torch.Tensor]:
@@ -100,8 +100,8 @@ class Tree:
         return self.map(lambda a: elements.changed(a, change) if next(meant) else a)
 
     def same_bits(self, other: Args) -> bool:
-        """Whether the tensors are those of ``other`` in dtype, shape and bits: NaN compares like any other pattern, and
-        -0 is not 0. Raises ValueError where these are more or fewer.
+        """Returns whether the tensors are those of ``other`` in dtype, shape and bits: NaN compares like any other
+        pattern, and -0 is not 0. Raises ValueError where these are more or fewer.
         """
         pairs = list(zip(self.tensors, Tree(other).tensors, strict=True))
         alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)

@@ -34,7 +34,9 @@ ELSEWHERE = "kernels run on Linux, in WSL2, in the course's container and in Col
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found about one thing. state: ``ok``; ``absent``, which is fine; ``problem``, which ``fix`` solves."""
+    """Holds what was found about one thing. state: ``ok``; ``absent``, which is fine; ``problem``, which ``fix``
+    solves.
+    """
 
     name: str
     state: str
@@ -104,7 +106,7 @@ def examine() -> Iterator[Diagnosis]:
 
 
 def python() -> Diagnosis:
-    """Whether Python is recent enough."""
+    """Returns whether Python is recent enough."""
     message = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     if sys.version_info < PYTHON:
         wanted = ".".join(map(str, PYTHON))
@@ -137,7 +139,7 @@ def packages() -> dict[str, Diagnosis]:
 
 
 def package(requirement: Requirement) -> Diagnosis:
-    """Whether one package is installed, in a version that will do."""
+    """Returns whether one package is installed, in a version that will do."""
     name = requirement.name
     wanted = f"{name}{requirement.specifier}"
     if name == "triton" and platform.system() != "Linux":
@@ -153,7 +155,7 @@ def package(requirement: Requirement) -> Diagnosis:
 
 
 def tried(name: str, how: str, message: str, environment: dict[str, str]) -> Diagnosis:
-    """Whether the probe's kernel runs, as ``how`` says: ``interpret``, ``compile`` or ``device``."""
+    """Returns whether the probe's kernel runs, as ``how`` says: ``interpret``, ``compile`` or ``device``."""
     with tempfile.TemporaryDirectory() as cache:
         error = run([sys.executable, "-P", str(ONE_KERNEL), how], environment | {"TRITON_CACHE_DIR": cache})[1]
     if error:
@@ -211,14 +213,14 @@ def gpu() -> Diagnosis:
 
 
 def extension() -> Diagnosis:
-    """Whether JupyterLab has nbgrader's panels: validation for the learner, formgrader for the instructor."""
+    """Returns whether JupyterLab has nbgrader's panels: validation for the learner, formgrader for the instructor."""
     if Path(sys.prefix, "share", "jupyter", "labextensions", "@jupyter", "nbgrader").is_dir():
         return Diagnosis("extension", "ok", "nbgrader's JupyterLab extension")
     return Diagnosis("extension", "absent", "nbgrader's JupyterLab extension: only instructors use it")
 
 
 def isolation() -> Diagnosis:
-    """How well answers can be isolated: each layer is tried as grading itself tries it."""
+    """Returns how well answers can be isolated: each layer is tried as grading itself tries it."""
     found, error = run([sys.executable, "-c", SANDBOX], {})
     if error:
         return Diagnosis("isolation", "problem", f"isolation of answers: could not be tried ({error})", REINSTALL)

@@ -67,7 +67,7 @@ class CallMemory:
         ]
 
     def proceed(self, made: int, reports: bytes) -> bool:
-        """Whether to make another call after ``made`` calls; if so, writes its arguments to memory."""
+        """Returns whether to make another call after ``made`` calls; if so, writes its arguments to memory."""
         self._look(made)
         last, following = self._calls[made - 1 : made + 1]
         if last.needed and outcomes.failed(reports, made):
@@ -79,8 +79,8 @@ class CallMemory:
         return True
 
     def read(self, ended: ChildExit, limits: Limits, source: str, loading: str) -> list[Came]:
-        """What came of each call that was started, after the child ended or waits. source, loading: as `Outcomes` has
-        them.
+        """Returns what came of each call that was started, after the child ended or waits. source, loading: as
+        `Outcomes` has them.
         """
         written = len(self._contract.written(self._calls[0].args))
         found = Outcomes(self.outputs, self._contract, written, limits, source).of(ended, self._rooms, loading)
@@ -115,7 +115,7 @@ class CallMemory:
                 buffers.put(self.inputs, layout, a)
 
     def _mutated(self, args: Args) -> tuple[str, ...]:
-        """Which arguments changed: of those that an answer writes, what lies between the elements."""
+        """Returns which arguments changed: of those that an answer writes, what lies between the elements."""
         writes, inputs = self._contract.written(args), self.inputs
 
         def same(name: str, layout: BufferLayout, a: torch.Tensor) -> bool:

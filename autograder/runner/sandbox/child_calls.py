@@ -31,7 +31,7 @@ class ChildCall:
 
 
 class Came(NamedTuple):
-    """What came of a child's call, and the report that it was read from."""
+    """Holds what came of a child's call, and the report that it was read from."""
 
     outcome: Outcome
     report: Status
@@ -39,7 +39,7 @@ class Came(NamedTuple):
 
 @dataclass(frozen=True)
 class Asked:
-    """What came of calls on other arguments and then on those that are examined.
+    """Holds what came of calls on other arguments and then on those that are examined.
 
     decoy: of the call on others. first: of the first call on those that are examined; where there was none, because the
     process ended before, that of the decoy. second: of the next; None where there was none.
@@ -51,7 +51,7 @@ class Asked:
 
     @classmethod
     def of(cls, came: Sequence[Came]) -> "Asked":
-        """What came of the calls that were started, in order: one at least."""
+        """Returns what came of the calls that were started, in order: one at least."""
         decoy, first, second, *_ = *came, None, None
         assert decoy is not None
         return cls(decoy, first or decoy, second)

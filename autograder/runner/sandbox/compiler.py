@@ -248,12 +248,12 @@ def _answer(reply: WireJson) -> WireJson:
 
 
 def _is_thread(given: WireJson) -> bool:
-    """Whether it is what a worker counts for a thread: numbers that can be computed with, and short notes."""
+    """Returns whether it is what a worker counts for a thread: numbers that can be computed with, and short notes."""
     notes = given.get("notes")
     if given.keys() != compile_worker.THREAD or not isinstance(notes, list) or len(notes) > _NOTES:
         return False
     counts = [given[name] for name in given.keys() - {"notes", "loads", "stores"}]
     counts += [*checked.fields(given["loads"]).values(), *checked.fields(given["stores"]).values()]
-    return all(isinstance(one, str) and one == clean(one) for one in notes) and all(
-        isinstance(one, int | float) and 0 <= one < 2**62 for one in counts
+    return all(isinstance(note, str) and note == clean(note) for note in notes) and all(
+        isinstance(count, int | float) and 0 <= count < 2**62 for count in counts
     )

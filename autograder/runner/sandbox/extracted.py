@@ -30,7 +30,7 @@ class Extracted(Isolated):
         super().__init__(answer, contract, "triton")
 
     def examine(self, call: Call) -> Examined:
-        """What `Isolated.examine` returns. Raises SandboxError where the text does not load."""
+        """Returns what `Isolated.examine` returns. Raises SandboxError where the text does not load."""
         examined = super().examine(call)
         trouble = examined.first.trouble
         if trouble and trouble.kind == "unloadable":

@@ -165,8 +165,8 @@ class Isolated:
         limits: Limits | None = None,
         alone: bool = False,
     ) -> list[Came]:
-        """What came of each call that was started. results: the layouts of right ones. alone: in a process of their
-        own.
+        """Returns what came of each call that was started. results: the layouts of right ones. alone: in a process of
+        their own.
         """
         limits = limits or self.limits
         for budget in self._budgets:

@@ -39,8 +39,8 @@ def python(settings: dict[str, Any]) -> list[str]:
 
 
 def removing(folder: str) -> list[str]:
-    """What to put before a command so that its empty ``folder`` goes when it ends: whoever started it may have been
-    killed, and behind bubblewrap a process cannot remove it itself. Nothing for "".
+    """Returns what to put before a command so that its empty ``folder`` goes when it ends: whoever started it may have
+    been killed, and behind bubblewrap a process cannot remove it itself. Nothing for "".
     """
     return ["/bin/sh", "-c", '"$@"; rmdir -- "$0" 2> /dev/null', folder] if folder else []
 

@@ -1,4 +1,4 @@
-"""What a child left when it ended, turned into outcomes."""
+"""Says what a child left when it ended, turned into outcomes."""
 
 import signal
 from collections.abc import Iterable
@@ -93,13 +93,13 @@ class Outcomes:
 
 
 def _is_unattached(report: Status) -> bool:
-    """Whether the call gave a result without a gradient."""
+    """Returns whether the call gave a result without a gradient."""
     tensors = all(one.dtype for one in report.outputs or ())
     return tensors and report.trouble is not None and report.trouble.code == Trouble.UNATTACHED
 
 
 def failed(reports: bytes, made: int) -> bool:
-    """Whether the last of the ``made`` calls is known to have failed."""
+    """Returns whether the last of the ``made`` calls is known to have failed."""
     try:
         return status.read(reports.split(b"\n")[made - 1], "").trouble is not None
     except MalformedReport:
@@ -137,7 +137,7 @@ _TOGETHER = {"answer": "All calls of this answer together", "notebook": "All ans
 
 
 def code_of(broken: Broken | None) -> str:
-    """How a time-out is told from another: what the answer computed is its own, what the clock says may be the
+    """Returns how a time-out is told from another: what the answer computed is its own, what the clock says may be the
     machine's.
     """
     return CLOCK if broken and broken.kind in ("clock", "idle") else Trouble.OWN_TIME

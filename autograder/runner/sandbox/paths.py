@@ -1,4 +1,4 @@
-"""What a worker sees of the file system: Python, PyTorch, Triton, and of this project the folders listed here."""
+"""Says what a worker sees of the file system: Python, PyTorch, Triton, and of this project the folders listed here."""
 
 import glob
 import importlib.util

@@ -1,4 +1,4 @@
-"""Which isolation mechanisms work on this machine. Each one is tried; those that hold determine the rung."""
+"""Says which isolation mechanisms work on this machine. Each one is tried; those that hold determine the rung."""
 
 import contextlib
 import functools

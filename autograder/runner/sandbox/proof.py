@@ -44,7 +44,7 @@ class Asks(Protocol):
 
 @dataclass(frozen=True)
 class Answering:
-    """What all proofs about one answer share.
+    """Holds what all proofs about one answer share.
 
     ask: makes calls. job: calls the answer itself. sources: its texts, from which kernels are taken. allowed: operators
     it may call besides allocation and views; gradients: whether PyTorch's formulas for derivatives are among them.
@@ -99,8 +99,8 @@ class Proof(Examined):
         return self.call.fill is None and (self.again.undefined or self.first.undefined)
 
     def alone(self, shuffle: int | None = None, fill: float | None = None) -> Outcome:
-        """What the kernels alone compute for the arguments of the call: the record of the call on the decoy is replayed
-        on them, in a process that contains nothing else of the answer.
+        """Returns what the kernels alone compute for the arguments of the call: the record of the call on the decoy is
+        replayed on them, in a process that contains nothing else of the answer.
         """
         recorded = self._recorded
         if isinstance(recorded, Outcome):
@@ -108,7 +108,7 @@ class Proof(Examined):
         return self._replayed(recorded, [ChildCall(self.call.args, 0, shuffle, fill)])[-1].outcome
 
     def refilled(self, fill: float) -> Outcome:
-        """What the kernels alone compute with ``fill`` in masked-off lanes."""
+        """Returns what the kernels alone compute with ``fill`` in masked-off lanes."""
         return self.alone(fill=fill)
 
     def parting(self, other: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
@@ -151,12 +151,12 @@ class Proof(Examined):
 
     @property
     def needs_kernels(self) -> bool:
-        """Whether the record gives another result, in a new process, without its launches: on the arguments or, where
-        these may be what the kernels would make of them, as zeros are, on random ones. Of a result without elements
-        that is not known, and said to be so.
+        """Returns whether the record gives another result, in a new process, without its launches: on the arguments or,
+        where these may be what the kernels would make of them, as zeros are, on random ones. Of a result without
+        elements that is not known, and said to be so.
         """
         recorded = self._recorded
-        if isinstance(recorded, Outcome) or not any(one.numel() for one in Tree(self.first.outputs).tensors):
+        if isinstance(recorded, Outcome) or not any(tensor.numel() for tensor in Tree(self.first.outputs).tensors):
             return True
         steps = [step for step in recorded[0]["steps"] if "launch" not in step]
         without, others = (recorded[0] | {"steps": steps}, recorded[1]), Decoy.any_numbers(self.call.args).args
@@ -166,7 +166,7 @@ class Proof(Examined):
         return other.trouble is None and not _same_bits(other, self._in_new_process(without, others))
 
     def _in_new_process(self, recorded: RecordedPlan, args: Args) -> Outcome:
-        """What a record computes for other arguments of the same layout."""
+        """Returns what a record computes for other arguments of the same layout."""
         job = {"mode": "replay", "plan": recorded[0], "kernels": recorded[1]}
         call = [ChildCall(args, 0, fill=self.call.fill)]
         return self._answer.ask(job, call, self.call.layouts, alone=True)[0].outcome
@@ -236,7 +236,7 @@ class Proof(Examined):
             return Outcome(trouble=Trouble("refused", f"{error}.", place=_UNKNOWN))
 
     def _replayed(self, recorded: RecordedPlan, calls: list[ChildCall]) -> list[Came]:
-        """What came of each call of the recorded kernels that was started."""
+        """Returns what came of each call of the recorded kernels that was started."""
         steps, cut_out = recorded
         job = {"mode": "replay", "plan": steps, "kernels": cut_out}
         found = self._answer.ask(job, calls, self.call.layouts)
@@ -261,7 +261,7 @@ class Proof(Examined):
 
 
 def _moved(recorded: dict[str, Any]) -> MovedBytes:
-    """What the copies and fills of a plan move."""
+    """Returns what the copies and fills of a plan move."""
     moved = MovedBytes()
     for step in recorded["steps"]:
         if "op" in step:
@@ -282,6 +282,6 @@ def _same_bits(one: Outcome, other: Outcome) -> bool:
 
 
 def _signatures(outcome: Outcome) -> list[str]:
-    """What is launched, as the compiler report would compile it."""
+    """Returns what is launched, as the compiler report would compile it."""
     launches = [launch for launch in outcome.launches if isinstance(launch, KernelLaunch)]
     return sorted(repr((launch.kernel, launch.signature, launch.constants)) for launch in launches)

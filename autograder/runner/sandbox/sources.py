@@ -27,7 +27,7 @@ class Sources:
         return next((text for text in texts if defined.search(text)), self.text)
 
     def _origin(self, node: ast.ImportFrom, module: str) -> str | None:
-        """Which of the modules a statement of this one imports from."""
+        """Returns which of the modules a statement of this one imports from."""
         origin = absolute(node, module, module in self.modules and self.modules[module].package)
         return origin if origin in self.modules else None
 

@@ -108,7 +108,7 @@ def _trouble(given: Any) -> Trouble | None:
 
 
 def _findings(given: Any) -> tuple[Finding, ...]:
-    return tuple(_finding(one) for one in checked.items(given)[:MANY])
+    return tuple(_finding(item) for item in checked.items(given)[:MANY])
 
 
 def _finding(given: Any) -> Finding:
@@ -125,7 +125,7 @@ def _finding(given: Any) -> Finding:
 
 
 def _outputs(given: Any) -> tuple[Described, ...] | None:
-    return None if given is None else tuple(_output(one) for one in checked.items(given)[:_OUTPUTS])
+    return None if given is None else tuple(_output(item) for item in checked.items(given)[:_OUTPUTS])
 
 
 def _output(given: Any) -> Described:

@@ -29,7 +29,7 @@ Proceed = Callable[[int, bytes], bool]
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call, and all calls of one answer together, may take.
+    """Holds what one call, and all calls of one answer together, may take.
 
     seconds: processor time of one call, including loading the answer. total_seconds: of all calls; after that no more
     are made. wall_factor: the limits of wall-clock time, as a multiple of these: an answer that sleeps or waits is
@@ -60,8 +60,8 @@ class Broken:
 
 @dataclass
 class Budget:
-    """What several calls may take together. scope: ``answer`` or ``notebook``; seconds: the limit of processor time;
-    spent: processor time so far; waited: wall-clock time so far; idle: what of it was slept while loading.
+    """Holds what several calls may take together. scope: ``answer`` or ``notebook``; seconds: the limit of processor
+    time; spent: processor time so far; waited: wall-clock time so far; idle: what of it was slept while loading.
     """
 
     scope: str
@@ -80,7 +80,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Task:
-    """What a child does: load an answer in ``steps`` steps, then make up to ``calls`` calls.
+    """Holds what a child does: load an answer in ``steps`` steps, then make up to ``calls`` calls.
 
     shared: bytes of inputs and outputs. addresses: bytes of address space that inputs reserve without using memory.
     modules: the worker imports these before it forks, so that its children have them.
@@ -104,7 +104,7 @@ class Task:
 
 
 class Ends(NamedTuple):
-    """What this process has of a child's pipes. go: a line to it begins the next call, descriptors another task."""
+    """This process's ends of a child's pipes. go: a line to it begins the next call, descriptors another task."""
 
     prints: io.FileIO
     status: io.FileIO
@@ -114,7 +114,7 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class ChildExit:
-    """How a child ended, or a task of one that waits for another.
+    """Holds how a child ended, or a task of one that waits for another.
 
     status: exit status, negative for a signal; None if the child waits. killed: the limit it exceeded, if any. loaded:
     how many steps of loading it finished. begun: how many calls it was asked to make. reports: a line of JSON for each
@@ -265,7 +265,7 @@ class Child:
             pass
 
     def _read_prints(self, chunk: bytes | None) -> bool:
-        """What is too much is dropped: the call goes on, and its time ends what prints without end."""
+        """Returns what is too much is dropped: the call goes on, and its time ends what prints without end."""
         self.shown += (chunk or b"")[: SHOWN - len(self.shown)]
         return bool(chunk)
 

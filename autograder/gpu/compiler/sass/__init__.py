@@ -1,4 +1,4 @@
-"""What a GPU would have to do for a launch, read from its machine code on a machine without a GPU.
+"""Says what a GPU would have to do for a launch, read from its machine code on a machine without a GPU.
 
 NVIDIA's disassembler shows the code (`disassembly`), loops are multiplied out (`trips`), and what a thread carries out
 is counted (`instructions`): all of that in the process that compiles. Of these counts and the size of the launch

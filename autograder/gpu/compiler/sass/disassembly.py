@@ -42,7 +42,7 @@ class Instruction:
 
     @property
     def bits(self) -> int:
-        """How wide an access is."""
+        """Returns how wide an access is."""
         return next((bits for bits in (128, 64, 16, 8) if re.search(rf"\.[US]?{bits}\b", self.operation)), 32)
 
 

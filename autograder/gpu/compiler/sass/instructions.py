@@ -1,5 +1,5 @@
-"""What a thread of a launch carries out, by its machine code: loops multiplied out, widths, barriers, spills. Imports
-the standard library and Triton only.
+"""Says what a thread of a launch carries out, by its machine code: loops multiplied out, widths, barriers, spills.
+Imports the standard library and Triton only.
 """
 
 import math
@@ -50,7 +50,7 @@ class Thread:
 
 
 def thread_of(launch: CompiledLaunch) -> Thread:
-    """What a thread of the middle program carries out. Raises MissingTool."""
+    """Returns what a thread of the middle program carries out. Raises MissingTool."""
     code, registers = disassemble(launch.cubin)
     weighted = _weighted(launch, code)
     times, names = weighted.times, Counter(one.name for one in code)
@@ -72,7 +72,7 @@ def thread_of(launch: CompiledLaunch) -> Thread:
 
 @dataclass(frozen=True)
 class _Weighted:
-    """How often each instruction is carried out by a thread, and which are on the shortest way."""
+    """Holds how often each instruction is carried out by a thread, and which are on the shortest way."""
 
     times: dict[int, float]
     short: set[int]
@@ -99,7 +99,9 @@ def _weighted(launch: CompiledLaunch, code: list[Instruction]) -> _Weighted:
 def _trips(
     launch: CompiledLaunch, code: list[Instruction], found: list[LoopRange]
 ) -> tuple[dict[LoopRange, float], tuple[str, ...]]:
-    """How often each loop of the machine code goes round. One that is unrolled is seen by the bytes that it loads."""
+    """Returns how often each loop of the machine code goes round. One that is unrolled is seen by the bytes that it
+    loads.
+    """
     source = source_loops(launch.ttir, launch.numbers, launch.grid)
     trips = [loop.trips for loop in source]
     if len(trips) != len(found) or None in trips:

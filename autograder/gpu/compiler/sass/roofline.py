@@ -18,8 +18,8 @@ NOT_SAID = (
 
 @dataclass(frozen=True)
 class Size:
-    """How large a launch is. numbers: its integer parameters by name. elements: of its largest tensor. bytes: of all of
-    its tensors, each read or written once.
+    """Holds how large a launch is. numbers: its integer parameters by name. elements: of its largest tensor. bytes: of
+    all of its tensors, each read or written once.
     """
 
     grid: tuple[int, ...]

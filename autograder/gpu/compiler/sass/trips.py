@@ -1,4 +1,4 @@
-"""How often the loops of a kernel go round, from their bounds in Triton's IR and the numbers of the launch."""
+"""Says how often the loops of a kernel go round, from their bounds in Triton's IR and the numbers of the launch."""
 
 import math
 import re

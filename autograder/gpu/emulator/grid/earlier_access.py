@@ -1,4 +1,6 @@
-"""What the lanes of a pass's programs have loaded and stored since their last barrier, as `..touched` has it of one."""
+"""Says what the lanes of a pass's programs have loaded and stored since their last barrier, as `..touched` has it of
+one.
+"""
 
 import functools
 from dataclasses import dataclass, replace
@@ -33,7 +35,9 @@ class Earlier:
         return replace(self, rows=self.rows[some], offsets=_some(self.offsets, some), mask=mask)
 
     def meets(self, later: "Earlier") -> bool:
-        """Whether a later access comes, in some of these rows, upon elements that other lanes of the row touched."""
+        """Returns whether a later access comes, in some of these rows, upon elements that other lanes of the row
+        touched.
+        """
         if not np.array_equal(self.rows, later.rows):
             _, mine, others = np.intersect1d(self.rows, later.rows, assume_unique=True, return_indices=True)
             return bool(mine.size) and self.of(mine).meets(later.of(others))

@@ -49,7 +49,7 @@ class Lanes:
 
     @property
     def every(self) -> bool:
-        """Whether all lanes are on."""
+        """Returns whether all lanes are on."""
         return self.columns is None and self.flat is None
 
     def pick(self, values: np.ndarray) -> np.ndarray:

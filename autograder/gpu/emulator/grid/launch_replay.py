@@ -44,8 +44,8 @@ class Impure(Exception):
 
 @dataclass(frozen=True)
 class Effect:
-    """What a launch left behind. stored: (number of a region of its storage, units, words). traffic: bytes loaded and
-    stored, by region. names: what the kernel looked up.
+    """Holds what a launch left behind. stored: (number of a region of its storage, units, words). traffic: bytes loaded
+    and stored, by region. names: what the kernel looked up.
     """
 
     names: Hashable
@@ -88,7 +88,7 @@ class Replay:
             return None
 
     def find(self, key: Key | None) -> Effect | None:
-        """What an earlier launch with this key left behind, if the names in its kernel are what they were."""
+        """Returns what an earlier launch with this key left behind, if the names in its kernel are what they were."""
         effect = self._effects.get(key) if key else None
         return effect if key and effect and effect.names == names(key.kernel) else None
 
@@ -122,7 +122,9 @@ def _argument(name: str, value: Any, access: Access) -> Hashable:
 
 
 def _memory(emulator: Any, regions: list[Region]) -> Hashable:
-    """How the tensors lie, and a digest of every byte of their storages, and of which were written if that shows."""
+    """Returns how the tensors lie, and a digest of every byte of their storages, and of which were written if that
+    shows.
+    """
     storages = {region.address: region for region in regions}
     if sum(region.held for region in storages.values()) > _MOST_BYTES:
         raise Impure
@@ -139,7 +141,7 @@ def _memory(emulator: Any, regions: list[Region]) -> Hashable:
 
 
 def names(fn: FunctionType) -> Hashable:
-    """What a kernel finds under the names it looks up; None where this is not all that it depends on."""
+    """Returns what a kernel finds under the names it looks up; None where this is not all that it depends on."""
     try:
         return tuple(_found(fn, set()))
     except Impure:

@@ -41,7 +41,7 @@ class _Region:
         self._came = self._outer.live
 
     def _parts(self, condition: Any) -> bool:
-        """Whether programs take both sides of a condition, ``_on`` by row; if not, ``_answer`` is which one."""
+        """Returns whether programs take both sides of a condition, ``_on`` by row; if not, ``_answer`` is which one."""
         on = _by_program(condition)
         if on is None:
             self._answer = bool(condition)
@@ -105,7 +105,7 @@ class Loop(_Region):
             yield made.at(number)
 
     def goes_on(self, condition: Any) -> bool:
-        """Whether there is another round of ``while``, for any program."""
+        """Returns whether there is another round of ``while``, for any program."""
         on = _by_program(condition)
         programs = interpreter.interpreter_builder.programs if on is not None or self._entered else None
         if programs is None:
@@ -198,7 +198,7 @@ class Branch(_Region):
         self._first: dict[str, Any] | None = None  # what the first side left behind, once the second has begun
 
     def first(self, condition: Any) -> bool:
-        """Whether any program takes the first side."""
+        """Returns whether any program takes the first side."""
         if not self._parts(condition):
             return self._answer
         variables = _variables(sys._getframe(1))
@@ -208,7 +208,7 @@ class Branch(_Region):
         return True
 
     def second(self) -> bool:
-        """Whether any program takes the second side."""
+        """Returns whether any program takes the second side."""
         if not self.parted:
             return not self._answer
         variables = _variables(sys._getframe(1))
@@ -243,7 +243,7 @@ class Branch(_Region):
             self._leave_others(live, self._before, used)
 
     def _end_side(self, variables: _Variables, stored: Collection[str]) -> dict[str, Any]:
-        """What is kept, as a side leaves it, with a row for each program."""
+        """Returns what is kept, as a side leaves it, with a row for each program."""
         left = {name: self._before[name] for name in self._kept if name in self._before and name not in stored}
         for name in self._kept:
             if name in stored and name in variables:
@@ -260,13 +260,13 @@ class Choice(_Region):
         self._parts(condition)
 
     def first(self) -> bool:
-        """Whether any program takes x."""
+        """Returns whether any program takes x."""
         if self.parted:
             self._outer.narrow(self._came[self._on[self._came]])
         return self.parted or self._answer
 
     def second(self) -> bool:
-        """Whether any program takes y."""
+        """Returns whether any program takes y."""
         if self.parted:
             self._outer.narrow(self._came[~self._on[self._came]])
         return self.parted or not self._answer

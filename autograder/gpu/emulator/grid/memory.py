@@ -114,7 +114,7 @@ class Memory:
         return self._storages[address]
 
     def stored(self) -> "list[tuple[int, slice | np.ndarray, np.ndarray]]":
-        """What the launch stored: the place of a region with this storage among all, units, and their words."""
+        """Returns what the launch stored: the place of a region with this storage among all, units, and their words."""
         found = []
         for place, region in enumerate(self.access.space.regions):
             storage = self._storages.get(region.address)
@@ -125,7 +125,7 @@ class Memory:
 
     @property
     def atomics(self) -> bool:
-        """Whether the launch has done atomics."""
+        """Returns whether the launch has done atomics."""
         return any(storage.atomics for storage in self._storages.values())
 
     def barrier(self) -> None:
@@ -276,4 +276,4 @@ class Memory:
 
 def _of_others(accesses: list[Earlier], rows: np.ndarray) -> list[Earlier]:
     """Accesses without those of these rows."""
-    return [left for left in (one.without(rows) for one in accesses) if left]
+    return [left for left in (access.without(rows) for access in accesses) if left]

@@ -106,7 +106,7 @@ class _Plan:
 
     @functools.cached_property
     def changes(self) -> bool:
-        """Whether an operand is anything but what it was."""
+        """Returns whether an operand is anything but what it was."""
         return any(self.wider) or any(self.axes)
 
     def operands(self, *handles: TensorHandle) -> tuple[TensorHandle, ...]:

@@ -45,7 +45,7 @@ class _Watcher:
 
     @property
     def fill(self) -> float | None:
-        """What masked-off lanes hold, which may depend on the load under way."""
+        """Returns what masked-off lanes hold, which may depend on the load under way."""
         fill: float | None = self._emulator.fill
         return fill
 
@@ -185,7 +185,7 @@ def _sentence(reason: BaseException) -> str:
 
 
 class _Patches:
-    """What the interpreter needs while passes run, on top of the emulator's own patches."""
+    """Holds what the interpreter needs while passes run, on top of the emulator's own patches."""
 
     def __init__(self, memory: Memory, watcher: _Watcher, lanes: int):
         self._values = {"memory": memory, "emulator": watcher, "lanes": lanes, "widest": 1, "unused": False}

@@ -104,15 +104,15 @@ class Storage:
         return where, self.words[where].copy()
 
     def put(self, units: "slice | np.ndarray", words: np.ndarray) -> None:
-        """What `stored` returned of an earlier launch on the same bits. The stamp is that of the first program."""
+        """Says what `stored` returned of an earlier launch on the same bits. The stamp is that of the first program."""
         self.words[units], self.writer[units] = words, 4 * (self._first + 1) + 1
 
     def _touched(self, places: Places) -> bool:
-        """Whether the launch may have stored there."""
+        """Returns whether the launch may have stored there."""
         return places.low <= self._most and self._least <= places.high
 
     def stored_in(self, places: Places) -> bool:
-        """Whether the launch has stored any of these elements."""
+        """Returns whether the launch has stored any of these elements."""
         return self._touched(places) and bool((places.take(self.writer) >= 4 * self._first).any())
 
     def read(self, places: Places, owners: np.ndarray | int, pattern: np.ndarray | None) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a kernel's variables hold for many programs: other rows of it, and one of two values for each program."""
+"""Says what a kernel's variables hold for many programs: other rows of it, and one of two values for each program."""
 
 import copy
 from collections.abc import Callable

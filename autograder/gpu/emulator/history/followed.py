@@ -144,7 +144,7 @@ def _computes(method: str, commutes: bool, chosen: bool) -> Callable[..., Any]:
         made, name = original(self, *args, **named), method.removeprefix("create_")
         if method == "create_extern_elementwise":
             name, args = args[2:4]
-        floats = [one for one in args if is_float(one)]
+        floats = [arg for arg in args if is_float(arg)]
         return self.computed(name, made, floats, commutes, chosen) if is_float(made) and floats else made
 
     return followed
@@ -158,7 +158,7 @@ def _moves(method: str) -> Callable[..., Any]:
         made = original(self, *args)
         several = made if isinstance(made, tuple) else (made,)
         if any(map(is_float, several)):
-            others = original(self, *(_its_histories(one) if is_float(one) else one for one in args))
+            others = original(self, *(_its_histories(arg) if is_float(arg) else arg for arg in args))
             for one, other in zip(several, others if isinstance(others, tuple) else (others,), strict=True):
                 put(one, other.data)
         return made

@@ -41,12 +41,12 @@ def with_places(h: np.ndarray, axis: int) -> np.ndarray:
 
 
 def is_float(handle: object) -> bool:
-    """Whether a handle holds floating-point numbers."""
+    """Returns whether a handle holds floating-point numbers."""
     return isinstance(handle, TensorHandle) and bool(handle.dtype.scalar.is_floating())
 
 
 def is_zero(handle: TensorHandle) -> np.ndarray:
-    """Which elements of a handle of floats are 0."""
+    """Returns which elements of a handle of floats are 0."""
     zero: np.ndarray = (handle.data if handle.data.dtype.kind == "f" else wide(handle)) == 0
     return zero
 
@@ -72,5 +72,5 @@ def carry(made: TensorHandle, change: Callable[..., np.ndarray], *handles: Tenso
     """Gives a handle the histories of those that it was made of, by the ``change`` that made its data; none where they
     have none.
     """
-    if any(hasattr(one, _HELD) for one in handles):
-        put(made, change(*(np.broadcast_to(history(one), one.data.shape) for one in handles)))
+    if any(hasattr(handle, _HELD) for handle in handles):
+        put(made, change(*(np.broadcast_to(history(handle), handle.data.shape) for handle in handles)))

@@ -57,13 +57,13 @@ class Tape:
         return number, tuple(map(int, np.unravel_index(flat - starts[number], self.steps[number].made.shape)))
 
     def label(self, node: Node | None) -> tuple[str, int]:
-        """What the operation is, and its line: two that were done in one way have one label."""
+        """Returns what the operation is, and its line: two that were done in one way have one label."""
         return ("", 0) if node is None else (self.steps[node[0]].name, self.steps[node[0]].place.line)
 
     def operands(self, node: Node) -> list[np.uint64]:
         """The histories of what was computed with."""
         step = self.steps[node[0]]
-        return [np.uint64(np.broadcast_to(one, step.made.shape)[node[1]]) for one in step.operands]
+        return [np.uint64(np.broadcast_to(operand, step.made.shape)[node[1]]) for operand in step.operands]
 
     def lanes(self, node: Node) -> list[np.uint64]:
         """The histories of the lanes that a reduction or a `tl.dot` adds up, in order."""
@@ -74,13 +74,13 @@ class Tape:
         if step.lanes:
             *front, m, n = node[1]
             rows, columns = (
-                np.broadcast_to(one, (*step.made.shape[:-2], *one.shape[-2:]))[tuple(front)] for one in step.lanes
+                np.broadcast_to(lane, (*step.made.shape[:-2], *lane.shape[-2:]))[tuple(front)] for lane in step.lanes
             )
             return [h for pair in zip(rows[m], columns[:, n], strict=True) for h in pair]
         return []
 
     def repeats(self, node: Node) -> int:
-        """How often in a row the operation was done on what it made itself."""
+        """Returns how often in a row the operation was done on what it made itself."""
         count, label, at = 0, self.label(node), self._before(node, self.label(node), _BEFORE)
         while at is not None:
             count, at = count + 1, self._before(at, label, _BEFORE)

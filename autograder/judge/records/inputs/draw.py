@@ -76,8 +76,8 @@ def every_value(dtype: torch.dtype) -> Values:
 
 
 def by(function: Callable[..., Tensor]) -> Values:
-    """What ``function`` returns: its parameters name arguments drawn before, as they are handed over, and ``generator``
-    is the generator.
+    """Returns what ``function`` returns: its parameters name arguments drawn before, as they are handed over, and
+    ``generator`` is the generator.
     """
 
     def source(drawing: Drawing) -> Tensor:

@@ -32,7 +32,7 @@ class Drawing:
     def __getitem__(self, name: str) -> Any:
         """The argument of this name as it was drawn, or as the forward pass saved it. Raises RecordError."""
         if name not in self.numbers and self.forward and name in (output.name for output in self.forward.outputs):
-            self.numbers.update(self.forward.saved({one: self.laid_out(one) for one in self.numbers}))
+            self.numbers.update(self.forward.saved({number: self.laid_out(number) for number in self.numbers}))
         if name not in self.numbers:
             raise RecordError(f"{name} is not among what was drawn before: {', '.join(self.numbers) or 'nothing'}")
         return self.numbers[name]
@@ -98,7 +98,7 @@ class Values:
         return self._laid_out(Drawing(generator))
 
     def of(self, tensor: Tensor) -> Tensor:
-        """What becomes of this tensor: ``draw.same.transposed().of(x)``."""
+        """Returns what becomes of this tensor: ``draw.same.transposed().of(x)``."""
         return self._laid_out(Drawing(Generator(), numbers={"x": tensor}))
 
     def _laid_out(self, drawing: Drawing) -> Tensor:
@@ -107,7 +107,7 @@ class Values:
         return found
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Values":
-        """What ``function`` returns of the tensor."""
+        """Returns what ``function`` returns of the tensor."""
         return self._then(lambda x, drawing: function(x))
 
     def scale(self, by: float) -> "Values":
@@ -175,7 +175,7 @@ class Values:
         return self.view(views.one_row)
 
     def one_number(self) -> "Values":
-        """What ``.sum()`` hands back: one number for the whole shape, at stride 0."""
+        """Returns what ``.sum()`` hands back: one number for the whole shape, at stride 0."""
         return self.view(views.one_number)
 
     def far_apart(self) -> "Values":

@@ -1,4 +1,4 @@
-"""How a tensor may lie in memory: each view has the same numbers in another layout."""
+"""Says how a tensor may lie in memory: each view has the same numbers in another layout."""
 
 from collections.abc import Callable
 
@@ -25,7 +25,7 @@ def with_gaps(x: Tensor) -> Tensor:
 
 
 def one_number(x: Tensor) -> Tensor:
-    """What ``.sum()`` hands back: one number for the whole shape, at stride 0."""
+    """Returns what ``.sum()`` hands back: one number for the whole shape, at stride 0."""
     return x.new_tensor(-0.7).expand(x.shape)
 
 

@@ -47,7 +47,7 @@ class BufferLayout:
 
     @property
     def is_apart(self) -> bool:
-        """Whether its rows lie so far apart that 32-bit offsets cannot reach them (`apart`)."""
+        """Returns whether its rows lie so far apart that 32-bit offsets cannot reach them (`apart`)."""
         return huge_strides.is_apart(self.shape, self.stride)
 
     @property

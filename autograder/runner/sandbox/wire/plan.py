@@ -70,7 +70,7 @@ class _PlanCheck:
         self.buffers: list[dict[str, Any]] = []
 
     def plan(self) -> dict[str, Any]:
-        self.buffers = [self.buffer(one) for one in checked.items(self.given["buffers"])]
+        self.buffers = [self.buffer(item) for item in checked.items(self.given["buffers"])]
         total = sum(b["elements"] * DTYPES[b["dtype"]].itemsize for b in self.buffers if "elements" in b)
         if total > self.memory:
             raise BadPlan(f"the answer allocates {total:,} bytes in one call; {self.memory:,} are allowed")
@@ -78,7 +78,7 @@ class _PlanCheck:
         if len(steps) > STEPS:
             raise BadPlan(f"the answer takes {len(steps):,} steps in one call; at most {STEPS:,} can be replayed")
         steps = [self.launch(s) if "launch" in s else self.op(s) for s in steps]
-        outputs = [self.ref(one) for one in checked.items(self.given["outputs"])]
+        outputs = [self.ref(item) for item in checked.items(self.given["outputs"])]
         values = {checked.name(k): _value(v) for k, v in self.given["globals"].items()}
         return {"buffers": self.buffers, "steps": steps, "outputs": outputs, "globals": values}
 
@@ -128,7 +128,7 @@ class _PlanCheck:
             raise BadPlan(f"{name} is PyTorch's arithmetic; this exercise wants it in the kernel")
         args = [self.value(v) for v in checked.items(given["args"])]
         kwargs = {checked.name(k): self.value(v) for k, v in given["kwargs"].items() if k not in _FREE}
-        out = [None if one is None else self.ref(one) for one in checked.items(given["out"])]
+        out = [None if item is None else self.ref(item) for item in checked.items(given["out"])]
         return {"op": name, "overload": checked.name(given["overload"]), "args": args, "kwargs": kwargs, "out": out}
 
     def value(self, given: Any, depth: int = 0) -> Any:
@@ -138,7 +138,7 @@ class _PlanCheck:
         if kind == "ref":
             return {"ref": self.ref(inner)}
         if kind == "list" and depth < _DEPTH:
-            return {"list": [self.value(one, depth + 1) for one in checked.items(inner)]}
+            return {"list": [self.value(item, depth + 1) for item in checked.items(inner)]}
         return self.scalar(given)
 
     def scalar(self, given: Any) -> Any:

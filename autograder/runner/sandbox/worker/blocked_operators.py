@@ -69,7 +69,7 @@ class Overrides:
 
 
 class BlockedOperators:
-    """What a worker blocks before it forks, so that no child has to: the operators that are not on the list of
+    """Holds what a worker blocks before it forks, so that no child has to: the operators that are not on the list of
     `operators`, and autograd. A child calls `settle` before it loads an answer.
     """
 
@@ -147,5 +147,7 @@ def holders(module: ModuleType, names: Iterable[str]) -> list[tuple[dict[str, An
     values = [value for name in names if (value := getattr(module, name, None)) is not None]
     sought = set(map(id, values))
     gc.unfreeze()  # objects that are frozen are not looked at
-    holders = [one for one in gc.get_referrers(*values) if isinstance(one, dict)]  # one look at all objects there are
+    holders = [
+        referrer for referrer in gc.get_referrers(*values) if isinstance(referrer, dict)
+    ]  # one look at all objects there are
     return [(holder, key) for holder in holders for key, held in holder.items() if id(held) in sought]

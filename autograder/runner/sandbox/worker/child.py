@@ -149,7 +149,7 @@ class _Parent:
 
 
 class _Functions:
-    """What a job calls. gpu: whether on a simulated GPU."""
+    """Holds what a job calls. gpu: whether on a simulated GPU."""
 
     def __init__(self, gpu: bool) -> None:
         self._gpu = gpu

@@ -1,5 +1,5 @@
-"""What PyTorch composes of several operators, taken from the process of an answer: functions that may not stand between
-an answer and an operator.
+"""Says what PyTorch composes of several operators, taken from the process of an answer: functions that may not stand
+between an answer and an operator.
 
 Each is replaced where it lives, in the function itself: modules, tables, closures and decorators all hold that. What it
 did is nowhere in the process of an answer, whatever its code calls itself, and whatever of the watch it switches off.
@@ -74,7 +74,7 @@ def _template(*args: object, **kwargs: object) -> None:
 def _refusing(function: FunctionType) -> CodeType:
     """Code for the function that refuses the call, whatever it is given."""
     values: dict[object, object] = {_NAME: f"{function.__module__}.{function.__qualname__}", _REFUSE: _refuse}
-    constants = tuple(values.get(one, one) for one in _template.__code__.co_consts)
+    constants = tuple(values.get(const, const) for const in _template.__code__.co_consts)
     code = function.__code__
     return _template.__code__.replace(co_consts=constants, co_name=code.co_name, co_freevars=code.co_freevars)
 

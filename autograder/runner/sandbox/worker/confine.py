@@ -1,4 +1,4 @@
-"""What a process does to itself before it runs an answer: it sets limits and drops privileges for good."""
+"""Says what a process does to itself before it runs an answer: it sets limits and drops privileges for good."""
 
 import contextlib
 import os
@@ -16,9 +16,9 @@ _WRITTEN = 64 << 20  # the largest file of a compiler
 
 @dataclass(frozen=True)
 class Layers:
-    """Which mechanisms of the operating system to use. rules: of `landlock.rules`, or None without Landlock. programs:
-    whether the process may start programs; the rules say which. basic: rules by which it does not read the files of
-    PyTorch that compose either, where they are set.
+    """Holds which mechanisms of the operating system to use. rules: of `landlock.rules`, or None without Landlock.
+    programs: whether the process may start programs; the rules say which. basic: rules by which it does not read the
+    files of PyTorch that compose either, where they are set.
     """
 
     rules: int | None

@@ -26,7 +26,7 @@ def run(settings: dict[str, Any]) -> None:
 
 
 def _tried(layer: Callable[[dict[str, Any]], str], settings: dict[str, Any]) -> str:
-    """What ``layer`` failed to prevent ("" for nothing), or why it cannot be used."""
+    """Returns what ``layer`` failed to prevent ("" for nothing), or why it cannot be used."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -73,7 +73,7 @@ _LAYERS = {"bubblewrap": _bubblewrap, "landlock": _landlock, "seccomp": _seccomp
 def _got_through(
     read: str = "", write: str = "", connect: int = 0, signal: int = 0, fork: bool = False, look: str = ""
 ) -> str:
-    """Which of these attempts worked, as a sentence."""
+    """Returns which of these attempts worked, as a sentence."""
     attempts: dict[str, Any] = {
         "a file outside was read": read and (lambda: open(read).close()),
         "a file outside was written": write and (lambda: open(write, "a").close()),

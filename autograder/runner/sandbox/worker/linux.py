@@ -102,8 +102,8 @@ def pid_of(handle: int) -> int:
 
 
 class ProcessStatus:
-    """What the kernel says of a process, as this process calls it. Its files stay open: to open them takes twice as
-    long as to read them, and they never tell of another process that has got the same number. Raises OSError without
+    """Holds what the kernel says of a process, as this process calls it. Its files stay open: to open them takes twice
+    as long as to read them, and they never tell of another process that has got the same number. Raises OSError without
     a /proc.
     """
 

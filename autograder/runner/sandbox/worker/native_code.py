@@ -56,5 +56,5 @@ def _kinds(kind: type) -> Iterator[type]:
     """It, and all that inherit from it."""
     yield kind
     subclasses: list[type] = kind.__subclasses__()
-    for one in subclasses:
-        yield from _kinds(one)
+    for subclass in subclasses:
+        yield from _kinds(subclass)

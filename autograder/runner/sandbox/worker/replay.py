@@ -92,7 +92,9 @@ class Player:
                 self._view(ref).copy_(tensor)
 
     def _adopted(self, ref: dict[str, Any], tensor: torch.Tensor) -> bool:
-        """Whether the memory that an operator made can serve as the buffer: the sizes agree, and it is not shared."""
+        """Returns whether the memory that an operator made can serve as the buffer: the sizes agree, and it is not
+        shared.
+        """
         if 0 in ref["shape"] or ref["buffer"] in self.memory or is_view(tensor):
             return False
         buffer, flat = self.plan["buffers"][ref["buffer"]], tensor.untyped_storage().nbytes() // tensor.element_size()
