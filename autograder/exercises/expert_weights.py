@@ -450,7 +450,7 @@ expert_witness = Witness(
     ),
     hint="An ulp of the bias is all that σ can be told apart by. How many of them should a σ be, so that none is lost "
     "and each is off by much?",
-    asked="5 % of the right weight",
+    asked="5 %",
     complaint=_no_router,
     most=65_536,
 )
