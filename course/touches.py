@@ -16,7 +16,7 @@ class Touch:
 
 @dataclass
 class Story:
-    """Elements that a launch touched, in order; how many elements each tensor has; the emulator's words if it was stopped."""
+    """Touches of a launch, in order; how many elements each tensor has; the emulator's words if it was stopped."""
 
     touches: list[Touch] = field(default_factory=list)
     sizes: dict[str, int] = field(default_factory=dict)

@@ -22,7 +22,7 @@ def spread_with_n(rewards, eps=1e-6):
     return torch.where(scored & (n > 1) & (high > low), d / (std + eps), 0.0)
 
 
-def test_nothing_is_suspected_of_an_answer_that_is_wrong_for_a_common_reason():
+def test_no_suspicion_where_an_answer_is_wrong_for_a_common_reason():
     shown = str(check("group_advantage", spread_with_n, backend="torch"))
     assert "a standard deviation with n" in shown
     assert SUSPICION.strip() not in " ".join(shown.split())
@@ -32,7 +32,7 @@ def failing(name, code, message, **more):
     return CaseResult(name, "fail", False, message, "", code=code, **more)
 
 
-def test_a_result_that_follows_from_nothing_else_is_suspected_where_nothing_else_fails():
+def test_a_suspicion_is_said_where_nothing_else_fails():
     alone = failing("a", "foreseen", f"y is wrong.{SUSPICION}")
     assert in_hindsight([alone], {}, {}, named=False) == [alone]
     told, _ = in_hindsight([alone, failing("b", "values", "y is wrong.")], {}, {}, named=False)
@@ -70,7 +70,7 @@ def test_a_form_beside_wrong_values_is_said_in_the_first_case():
     assert told.message == "y is wrong. y should be bfloat16, but is float32, in “b”."
 
 
-def test_a_dtype_comes_before_the_layouts_where_all_that_fails_is_in_half_precision():
+def test_a_dtype_comes_before_layouts_where_half_precision_fails():
     report = check("silu_forward", lambda x: x.float().sigmoid().to(x.dtype) * x, backend="torch")
     cases = [case for cause in report.causes for case in cause.cases]
     assert all(case.half for case in cases)

@@ -297,7 +297,7 @@ def test_a_sum_of_more_than_two_floats_by_atomics_is_in_nobodys_order():
     assert not neighbours(lambda x: by_atomics(x, 32), (torch.randint(9, (6, 100), dtype=torch.int32),))
 
 
-def test_a_launch_that_is_another_one_comes_first_and_pytorch_is_named_with_its_input():
+def test_another_launch_comes_first_and_pytorch_is_named():
     told = unwrapped(neighbours(lambda x: in_parts(x, 32 if len(x) < 4 else 64), (torch.randn(6, 100),)))
     first = told.index("Launched otherwise: `part_sums_kernel` has grid (1, 4), BLOCK=32 with 1 row, grid (6, 2)")
     assert first < told.index(

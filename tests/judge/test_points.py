@@ -333,7 +333,7 @@ def test_right_in_some_outputs_leaves_forty():
     assert score(half[0], *(replace(one, near=0.0) for one in half[1:])) == 0
 
 
-def test_form_is_charged_once_beside_values_that_are_judged_as_if_it_were_right():
+def test_form_is_charged_once_beside_values_judged_as_if_right():
     formed = [case("first", flaw="form", form="dtype"), case("a", "point", "form", form="dtype")]
     assert score(*formed) == 93
     assert score(*formed, case("edges", "edges", "form", form="shape")) == 88

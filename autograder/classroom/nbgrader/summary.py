@@ -1,4 +1,4 @@
-"""Sentences of a grading run: a line for each notebook; at the end what it did, what is odd, what waits for a person."""
+"""Sentences of a grading run: a line for each notebook; at the end what it did, what waits for a person."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Ways in which a candidate computes: in kernels of its own, with PyTorch's operators, or by calling those of the reference."""
+"""A candidate's method: in kernels of its own, with PyTorch's operators, or by calling those of the reference."""
 
 import math
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Both sides of a comparison, found by name: ``FILE.py:NAME``, ``package.module:NAME``, or a file in KernelBench's form."""
+"""Sides of a comparison, by name: ``FILE.py:NAME``, ``package.module:NAME``, or a file in KernelBench's form."""
 
 import inspect
 import os

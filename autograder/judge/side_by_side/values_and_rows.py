@@ -61,8 +61,8 @@ def compare(
     code does that is not meant to replace them, or do what nobody could find out (``"unknown"``); its values alone
     decide then.
     neighbours: the arguments, by name or place, whose dimension 0 is the batch; where there are some, it is also asked
-    whether a row's result depends on the rows beside it (`neighbours.neighbours`), and the report is false where one
-    does. This calls the candidate on the example of ``arguments`` in this process.
+    whether a row's result depends on the rows beside it (`batch_invariance.neighbours`), and the report is false where
+    one does. This calls the candidate on the example of ``arguments`` in this process.
     isolated: whether the candidate, which is named or `Code`, is text that only the sandbox runs. worker, limits: the
     process for that, by default one of its own, and what the candidate may take.
     simulated: whether reference and candidate see a simulated GPU; where it is None, if they are named and there is

@@ -53,7 +53,7 @@ class Trouble:
 
 @dataclass
 class MovedBytes:
-    """Bytes that PyTorch's own copies and fills move, which no launch shows. loaded, stored: over all that were noted."""
+    """Bytes that PyTorch's copies and fills move, which no launch shows. loaded, stored: over all that were noted."""
 
     OPERATORS: ClassVar = _COPY | _FILL  # by their base names; others move nothing that is counted
 
