@@ -286,7 +286,7 @@ FROM_TANH = WildBug(
     thread="flashinfer-ai/flashinfer#3946",
     function=wild.weights_from_tanh,
     seen_by="small, -12",
-    story="tanh of -6 is next to -1, and 1/2 - 1/2 leaves few digits of σ(-12); from -18 on it leaves none.",
+    story="tanh of -6 is next to -1, and 1/2 - 1/2 leaves few digits of σ(-12); below -18 it leaves none.",
 )
 GATHERED_WITH_EPSILON = WildBug(
     who="DeepSeek-V3's gate, σ over its sum + 1e-20,",
