@@ -181,6 +181,12 @@ CASES = (
         aim=Aim.EDGES,
     ),
     case(
+        "places without an expert, -10,000",
+        "Logits around -9990, and places of -1. Is what stands for log σ of such a place below all that there can be?",
+        routed(6, 16, 4, -9990.0).but(experts=ABSENT),
+        aim=Aim.EDGES,
+    ),
+    case(
         "no expert anywhere",
         "Every place is -1: zeros.",
         routed(5, 16, 4).but(experts=draw.full(5, 4, value=NONE)),

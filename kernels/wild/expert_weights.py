@@ -53,8 +53,8 @@ def weights_gathered_with_epsilon(logits, experts, scale=1.0):
 
 
 def weights_from_tanh(logits, experts, scale=1.0):
-    """σ as flashinfer and TensorRT-LLM compute it, tanh(x / 2) / 2 + 1/2, gathered and divided by its sum + 1e-20. Below
-    x = -18 tanh is -1, and σ is 0.
+    """σ as flashinfer and TensorRT-LLM compute it, tanh(x / 2) / 2 + 1/2, gathered and divided by its sum + 1e-20.
+    Below x = -18 tanh is -1, and σ is 0.
 
     sigmoid_accurate in RoutingKernel.cuh; github.com/flashinfer-ai/flashinfer/pull/3946 (2026-07).
     """
