@@ -4,6 +4,7 @@ Open Compute Project, "Microscaling formats (MX) specification", 1.0, 2023.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
@@ -29,6 +30,7 @@ from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STE
 from .oracles.e4m3 import LARGEST, nearest
 
 E4M3 = torch.float8_e4m3fn
+_to_nearest: Callable[..., tuple[Tensor, Tensor]] = wild.quantize_mx_to_nearest
 ANY, BORDER, PAST = "any largest value", "at 448 · 2^e, and one step above it", "just above 448 · 2^e"
 ZEROS, SMALL, BESIDE = "a block of zeros", "blocks below 2^-119", "zeros and tiny blocks among others"
 POINT = (ANY, BORDER, PAST, ZEROS, SMALL, BESIDE)
@@ -36,7 +38,8 @@ POINT = (ANY, BORDER, PAST, ZEROS, SMALL, BESIDE)
 
 def blocks(x: Tensor) -> Tensor:
     """(M, N / 32, 32)."""
-    return x.unflatten(1, (-1, 32))
+    v: Tensor = x.unflatten(1, (-1, 32))
+    return v
 
 
 def exponents(x: Tensor) -> Tensor:
@@ -282,7 +285,7 @@ def kept(x: Tensor) -> Tensor:
 
 def nearest_exponents(x: Tensor) -> Tensor:
     """The same with MLX's exponents."""
-    return dequantized(*wild.quantize_mx_to_nearest(x)).float()
+    return dequantized(*_to_nearest(x)).float()
 
 
 def lost(x: Tensor) -> Tensor:
