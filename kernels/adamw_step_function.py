@@ -8,7 +8,18 @@ from .language import describe, expanded, use_triton
 
 
 @torch.no_grad()
-def adamw_step(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+def adamw_step(
+    param: torch.Tensor,
+    grad: torch.Tensor,
+    m: torch.Tensor,
+    v: torch.Tensor,
+    step: int,
+    lr: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> None:
     """One step of AdamW, into param, m and v, as `torch.optim.AdamW` takes it.
 
         m = β₁ m + (1 - β₁) g,   v = β₂ v + (1 - β₂) g²

@@ -13,7 +13,14 @@ from .autograd import Function, gradient
 from .language import check_tensors, describe, in_full, use_triton
 
 
-def attention(q, k, v, key_lengths=None, causal=False, scale=None):
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    key_lengths: torch.Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> torch.Tensor:
     """softmax(scale · q kᵀ) v over the keys that each query sees; like q. No (M, N) matrix is held in memory.
 
     q: (B, H, M, D)   k, v: (B, G, N, D), where G divides H: head h of q uses head h // (H / G) of k and v (grouped

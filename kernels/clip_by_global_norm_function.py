@@ -10,7 +10,7 @@ from .language import describe, expanded, use_triton
 
 
 @torch.no_grad()
-def clip_by_global_norm(grads, max_norm):
+def clip_by_global_norm(grads: list[torch.Tensor], max_norm: float) -> torch.Tensor:
     """Multiplies all gradients by min(1, max_norm / norm), in place. Returns norm, their 2-norm before, float32.
 
     grads: a list of floating-point tensors of one device, of any shapes, strides and dtypes. max_norm: 0 or more; 0

@@ -15,7 +15,15 @@ from .cross_entropy import cross_entropy_backward, cross_entropy_forward, losses
 from .language import as_matrix, check_tensors, describe, use_triton
 
 
-def cross_entropy(logits, labels, ignore_index=-100, reduction="mean", num_items=None, *, trusted=False):
+def cross_entropy(
+    logits: torch.Tensor,
+    labels: torch.Tensor,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    num_items: int | torch.Tensor | None = None,
+    *,
+    trusted: bool = False,
+) -> torch.Tensor:
     """Cross-entropy of logits (..., V) with labels (...), int64. As F.cross_entropy, but classes are the last axis.
 
     reduction: "mean" over the labels that are not ignore_index, "sum", or "none". num_items: the divisor of the mean,

@@ -112,7 +112,7 @@ class EntropyFunction(Function):
         return gradient("entropy", compute, dentropy, *ctx.saved_tensors)
 
 
-def entropy(logits):
+def entropy(logits: torch.Tensor) -> torch.Tensor:
     """-Σ p log p of the softmax over the last axis, in float32 (float64 for float64), differentiable once.
 
     logits: (..., V), floating point, V at least 1, else ValueError. -inf is a class that cannot be; a row of -inf alone

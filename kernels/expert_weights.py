@@ -166,7 +166,7 @@ class ExpertWeightsFunction(Function):
         return gradient("expert_weights", logit_gradients, dweights, *ctx.saved_tensors, ctx.scale), None, None
 
 
-def expert_weights(logits, experts, scale=1.0):
+def expert_weights(logits: torch.Tensor, experts: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     """scale · σ(x_i) / Σ_j σ(x_j) over the experts chosen for each token, float32, differentiable once in logits.
 
     logits: (..., E)   experts: (..., k) int64, -1 for a place without an expert; float64 for float64 logits. Sigmoids

@@ -217,7 +217,7 @@ class GELUFunction(Function):
         return gradient("gelu", compute, dy, *ctx.saved_tensors, ctx.approximate), None
 
 
-def gelu(x, approximate="none"):
+def gelu(x: torch.Tensor, approximate: str = "none") -> torch.Tensor:
     """x · F(x), differentiable once. Any shape and strides; CUDA by Triton, else PyTorch. approximate as in F.gelu.
 
     Raises ValueError where approximate is neither "none" nor "tanh", and where x is not floating point.

@@ -7,7 +7,7 @@ from .gumbel_argmax import gumbel_argmax as in_triton
 from .language import as_matrix, describe, use_triton
 
 
-def gumbel_argmax(logits, u):
+def gumbel_argmax(logits: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     """One class from the softmax over the last axis of logits, (..., V), for each row: int64 (...).
 
     u: uniform numbers from 0 to 1, float32 of the logits' shape and device: `torch.rand`, or made of a hash of 32 bits.

@@ -136,7 +136,7 @@ class KLFunction(Function):
         return dlogp, -dlogp if ctx.needs_input_grad[1] else None
 
 
-def kl(logp, ref):
+def kl(logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """e^r - 1 - r for r = ref - logp, elementwise: the estimator k3 of KL(p ‖ ref) at a token drawn from p.
 
     Differentiable once in both, which have one shape, floating dtype and device; else ValueError. CUDA through Triton,

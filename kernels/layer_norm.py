@@ -117,7 +117,9 @@ class LayerNormFunction(Function):
         return *gradient("layer_norm", compute, dy, *ctx.saved_tensors), None
 
 
-def layer_norm(x, weight=None, bias=None, eps=1e-5):
+def layer_norm(
+    x: torch.Tensor, weight: torch.Tensor | None = None, bias: torch.Tensor | None = None, eps: float = 1e-5
+) -> torch.Tensor:
     """Layer norm over the last axis, differentiable once. Any shape and strides; CUDA through Triton, else PyTorch.
 
     weight, bias: (N,) where N is the length of the last axis; left out, ones and zeros. Of x's dtype, or float32.

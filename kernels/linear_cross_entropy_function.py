@@ -15,7 +15,16 @@ from .language import as_matrix, check_tensors, describe, in_full, use_triton
 from .linear_cross_entropy import linear_rows
 
 
-def linear_cross_entropy(hidden, weight, labels, ignore_index=-100, reduction="mean", num_items=None, *, trusted=False):
+def linear_cross_entropy(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    labels: torch.Tensor,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    num_items: int | torch.Tensor | None = None,
+    *,
+    trusted: bool = False,
+) -> torch.Tensor:
     """cross_entropy(hidden @ weight.T, labels), of whose logits a few rows at a time exist, and none for ignored
     labels.
 

@@ -136,7 +136,7 @@ class MaskedSoftmaxFunction(Function):
         return gradient("masked_softmax", compute, dy, *ctx.saved_tensors), None
 
 
-def masked_softmax(x, mask):
+def masked_softmax(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Softmax over the last axis where mask is True, 0 elsewhere, differentiable once. CUDA: Triton, else PyTorch.
 
     mask: bool, of a shape that broadcasts to x's, on its device. Raises ValueError where it is not, or x not floating

@@ -155,7 +155,7 @@ class MoeSumFunction(Function):
         return *gradient("moe_sum", row_and_weight_gradients, dy, *ctx.saved_tensors), None
 
 
-def moe_sum(rows, weights, slots):
+def moe_sum(rows: torch.Tensor, weights: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
     """Σ_j weights[..., j] · rows[slots[..., j]] for each token, differentiable once in rows and weights.
 
     rows: (S, D)   weights: (..., k) float32, or float64 where rows are   slots: (..., k) int64, -1 where a token has no

@@ -126,7 +126,14 @@ class PolicyLossFunction(Function):
         return dlogp, None, None, None, None, None
 
 
-def policy_loss(logp, old, advantage, mask, count=None, clip=0.2):
+def policy_loss(
+    logp: torch.Tensor,
+    old: torch.Tensor,
+    advantage: torch.Tensor,
+    mask: torch.Tensor,
+    count: float | None = None,
+    clip: float = 0.2,
+) -> torch.Tensor:
     """The clipped policy loss over the tokens where mask is True, differentiable once in logp. CUDA: Triton, else
     PyTorch.
 

@@ -113,7 +113,7 @@ class RMSNormFunction(Function):
         return *gradient("rms_norm", compute, dy, *ctx.saved_tensors), None
 
 
-def rms_norm(x, weight=None, eps=1e-6):
+def rms_norm(x: torch.Tensor, weight: torch.Tensor | None = None, eps: float = 1e-6) -> torch.Tensor:
     """RMS norm over the last axis, differentiable once. Any shape and strides; CUDA through Triton, else PyTorch.
 
     weight: (N,) where N is the length of the last axis; left out, ones. Of x's dtype, or float32.

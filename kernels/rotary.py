@@ -125,7 +125,7 @@ class RotaryFunction(Function):
         return dx, None, None, None, None
 
 
-def rotary(x, positions, inv_freq, interleaved=False):
+def rotary(x: torch.Tensor, positions: torch.Tensor, inv_freq: torch.Tensor, interleaved: bool = False) -> torch.Tensor:
     """x (B, H, M, D) with every pair turned by positions · inv_freq radians, differentiable in x as often as one likes.
 
     positions: (B, M), or (M,) or (1, M) for every batch, int64. inv_freq: (D / 2,) float32 or float64, as a

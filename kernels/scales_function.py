@@ -13,7 +13,7 @@ from .scaled_matmul import scaled_matmul as product_in_triton
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 
 
-def quantize_blocks(x, block=128):
+def quantize_blocks(x: torch.Tensor, block: int = 128) -> tuple[torch.Tensor, torch.Tensor]:
     """(q, scale): x as float8_e4m3fn with a float32 scale for each block of the last axis, without a gradient.
 
     x: (..., N), float32, float16 or bfloat16; scale: (..., ceil(N / block)), the largest absolute value of the block
@@ -29,7 +29,7 @@ def quantize_blocks(x, block=128):
     return q.view(x.shape), scale.view(*x.shape[:-1], scale.shape[1])
 
 
-def quantize_mx(x):
+def quantize_mx(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """(q, exponents): x as float8_e4m3fn with a power of two for each 32 elements (MXFP8), without a gradient.
 
     x: (..., N), float32, float16 or bfloat16, N a multiple of 32; exponents: (..., N / 32), uint8, e + 127 for the
@@ -44,7 +44,7 @@ def quantize_mx(x):
     return q.view(x.shape), exponents.view(*x.shape[:-1], exponents.shape[1])
 
 
-def scaled_matmul(a, a_scale, b, b_scale):
+def scaled_matmul(a: torch.Tensor, a_scale: torch.Tensor, b: torch.Tensor, b_scale: torch.Tensor) -> torch.Tensor:
     """Σ_g a_scale[m, g] · b_scale[g, n] · Σ_k a[m, k] b[k, n] over the k of group g: (M, N), float32, no gradient.
 
     a: (M, K), b: (K, N), int8; a_scale: (M, G), b_scale: (G, N), float32; K / G is a multiple of 32. Sums of a group

@@ -148,7 +148,7 @@ class SiLUFunction(Function):
         return gradient("silu", silu_backward if use_triton(dy) else silu_backward_on_a_cpu, dy, *ctx.saved_tensors)
 
 
-def silu(x):
+def silu(x: torch.Tensor) -> torch.Tensor:
     """silu(x) = x / (1 + e^-x), differentiable once. Any shape and strides; CUDA through Triton, elsewhere PyTorch.
 
     Raises ValueError where x is not floating point.

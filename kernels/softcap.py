@@ -86,7 +86,7 @@ class SoftcapFunction(Function):
         return gradient("softcap", compute, dy, *ctx.saved_tensors, ctx.cap), None
 
 
-def softcap(x, cap=30.0):
+def softcap(x: torch.Tensor, cap: float = 30.0) -> torch.Tensor:
     """cap · tanh(x / cap), differentiable once. Any shape and strides; CUDA through Triton, elsewhere PyTorch.
 
     Raises ValueError where x is not floating point.

@@ -118,7 +118,7 @@ class SwiGLUFunction(Function):
         return gradient("swiglu", swiglu_backward if use_triton(dy) else backward_on_a_cpu, dy, *ctx.saved_tensors)
 
 
-def swiglu(gate, up):
+def swiglu(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     """silu(gate) · up, differentiable once. Any shape and strides; CUDA through Triton, elsewhere PyTorch.
 
     Raises ValueError where gate and up differ in shape, dtype or device, or are not floating point.

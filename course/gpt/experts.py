@@ -28,15 +28,15 @@ class ExpertBlock(Block):
         del self.gate_up, self.down
         self.weigh, self.sink = weigh, sink
         self.router = nn.Linear(width, EXPERTS, bias=False)
-        self.gate_up = nn.Parameter(torch.empty(EXPERTS, width, 2 * width))
-        self.down = nn.Parameter(torch.empty(EXPERTS, width, width))
+        self.experts_gate_up = nn.Parameter(torch.empty(EXPERTS, width, 2 * width))
+        self.experts_down = nn.Parameter(torch.empty(EXPERTS, width, width))
 
     def mlp(self, x: Tensor, ops: Ops) -> Tensor:
         """Returns (B, T, width) for x of that shape. Every expert does every token, and k of the rows are used."""
         tokens = x.flatten(0, 1)
         logits = self.router(tokens)
         experts = logits.topk(CHOSEN, 1).indices
-        gate, up = torch.einsum("td,edh->teh", tokens, self.gate_up).chunk(2, dim=-1)
-        rows = torch.einsum("teh,ehd->ted", ops.swiglu(gate, up), self.down).flatten(0, 1)
+        gate, up = torch.einsum("td,edh->teh", tokens, self.experts_gate_up).chunk(2, dim=-1)
+        rows = torch.einsum("teh,ehd->ted", ops.swiglu(gate, up), self.experts_down).flatten(0, 1)
         slots = EXPERTS * torch.arange(len(tokens), device=x.device).unsqueeze(1) + experts
         return kernels.moe_sum(rows, self.weigh(logits + self.sink, experts), slots).view_as(x)

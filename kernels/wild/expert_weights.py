@@ -62,7 +62,7 @@ def weights_from_tanh(logits, experts, scale=1.0):
     return shares(0.5 * torch.tanh(0.5 * x) + 0.5, there, scale, 1e-20)
 
 
-def router_undone(logits, bias, k=8):
+def router_undone(logits, bias, k=8) -> torch.Tensor:
     """The router whole: the k experts of largest σ + bias, and for each ((σ + bias) - bias) over their sum, as
     `weights_undone` has it.
     """
