@@ -21,7 +21,7 @@ c.InteractiveShellApp.extensions.append("graded_kernels.course.first_cell")
 NAMES = frozenset(
     "check torch F triton tl math plt DEVICE figures programs measure gpt Emulator ulp_error ulp_size".split()
     + "replace ProgressBar suspects block own step mixture partial ALPHABET TorchDispatchMode".split()
-    + "kernel_costs libdevice neighbours progress recorded_run recorded_times".split()
+    + "kernel_costs libdevice neighbours progress recorded_run recorded_times text weights Conv1D FLOAT8".split()
 )
 SHIPPED = re.compile(r"wild(_\w+)?")  # a chapter names what it needs of them
 ADVICE = "The first code cell of this notebook has not run in this kernel: run it, then this cell again."

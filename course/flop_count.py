@@ -42,9 +42,9 @@ def counting_flops() -> Iterator[Count]:
 
 
 def _of_elements(operation: Callable[..., Any], count: Count, each: int) -> Callable[..., Any]:
-    def counted(builder: Any, *operands: Any) -> Any:
+    def counted(builder: Any, *operands: Any, **options: Any) -> Any:
         before = count.total
-        result = operation(builder, *operands)
+        result = operation(builder, *operands, **options)
         count.total = before  # what it is made of is not counted again
         if result.data.dtype.kind == "f" and operands[-1] not in NO_ARITHMETIC:
             count.total += each * result.data.size

@@ -136,7 +136,7 @@ def test_points_by_hand_stay_with_what_they_were_given_for(course):
 
 
 def test_a_changed_score_is_looked_at_where_a_person_gave_another(course):
-    assert Marked(course, "lee").graded_again(**{TORCH: 4}) == [f"lee, tiny: {TORCH} (automatic 3.4, yours 1)"]
+    assert Marked(course, "lee").graded_again(**{TORCH: 4}) == [f"lee, tiny: {TORCH} (automatic 3.72, yours 1)"]
 
 
 def test_what_a_killed_run_left_nobody_has_seen(course):
@@ -146,7 +146,7 @@ def test_what_a_killed_run_left_nobody_has_seen(course):
     half["metadata"]["graded_kernels"]["begun"] = True
     path.write_text(json.dumps(half))
     words = f"{WORDS} (its text may have changed, yours 3)"
-    assert left.graded_again() == [f"max, tiny: {TORCH} (its text may have changed, automatic 1.7, yours 1), {words}"]
+    assert left.graded_again() == [f"max, tiny: {TORCH} (its text may have changed, automatic 1.86, yours 1), {words}"]
 
 
 def test_new_points_are_given_to_what_was_graded_before(made_course, tmp_path):

@@ -132,10 +132,14 @@ def test_release_gives_no_answer_away(name):
             assert cell.source == "YOUR ANSWER HERE"
 
 
+OF_EVERY_KERNEL = {"@triton.jit", "):  # fmt: skip"}
+
+
 def secrets(text: str) -> list[str]:
     """The lines between solution markers that say anything."""
     blocks = re.findall(r"BEGIN SOLUTION.*?\n(.*?)\n[^\n]*END SOLUTION", text, flags=re.S)
-    return [line.strip() for block in blocks for line in block.split("\n") if len(line.strip()) > 4]
+    lines = (line.strip() for block in blocks for line in block.split("\n"))
+    return [line for line in lines if len(line) > 4 and line not in OF_EVERY_KERNEL]
 
 
 # The learner's own copies.

@@ -49,8 +49,8 @@ def test_kernel_without_a_mask_is_caught_at_its_first_load():
     report = check("axpy", axpy_no_mask)
     first = next(case for case in report.cases if case.status != "pass")
     assert not report.passed
-    assert (first.name, first.status) == ("one element", "fail")
-    for part in ("x_ptr out of bounds in program (0, 0, 0)", "255 lanes", "The load has no mask"):
+    assert (first.name, first.status) == ("three blocks and a rest", "fail")
+    for part in ("x_ptr out of bounds in program (12, 0, 0)", "219 lanes", "The load has no mask"):
         assert part in first.message
 
 

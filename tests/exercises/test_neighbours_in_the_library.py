@@ -8,24 +8,30 @@ from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.records.record import Exercise
 from turns import one_in
 
-SHARED = {"weight", "bias", "inv_freq", "b"}  # by all rows
+SHARED = {"weight", "bias", "inv_freq", "b", "b_scale", "rows"}  # by all rows; of `rows`, each token's slots say which
 # Their result is a mean or a sum over the batch, as their docstrings say.
 OF_ALL_ROWS = {"linear_cross_entropy_forward_backward", "policy_loss_forward", "policy_loss_backward", "global_norm"}
 ROWS = [name for name, record in EXERCISES.items() if isinstance(record, Exercise) and "triton" in record.backends]
 
 
 def example(record):
-    number = next(number for number, case in enumerate(record.cases) if not case.raises)
-    return arguments(record.cases[number], number, 0)
+    """The arguments of the first case that has a batch of two rows or more."""
+    numbers = (number for number, case in enumerate(record.cases) if not case.raises)
+    drawn = (arguments(record.cases[number], number, 0) for number in numbers)
+    return next(args for args in drawn if all(len(args[at]) > 1 for at in batch_of(record, args).values()))
+
+
+def batch_of(record, args):
+    """The names of the arguments whose dimension 0 is the batch, and their places."""
+    given = enumerate(zip(record.contract.parameters, args, strict=False))
+    return {key: at for at, (key, value) in given if isinstance(value, torch.Tensor) and key not in SHARED}
 
 
 @pytest.mark.parametrize("name", one_in(3, ((name,) for name in ROWS if name not in OF_ALL_ROWS)))
 def test_a_row_has_the_same_bits_whatever_is_beside_it(name):
     record = EXERCISES[name]
     args = example(record)
-    given = zip(record.contract.parameters, args, strict=False)
-    batch = [key for key, value in given if isinstance(value, torch.Tensor) and key not in SHARED]
-    found = neighbours(our_answer(name, "triton"), args, batch)
+    found = neighbours(our_answer(name, "triton"), args, list(batch_of(record, args)))
     assert not found
     assert found.calls >= 9
 

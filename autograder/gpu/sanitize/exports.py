@@ -88,6 +88,9 @@ def watched_exports(sanitizer: Sanitizer, emulator: Observed) -> Iterator[None]:
         told(tensor, "tolist")
         return cast(Any, TensorBase).tolist(tensor)
 
+    show: Callable[..., str] = torch.Tensor.__repr__
+
+    @functools.wraps(show)  # the simulated GPU knows it by its name
     def shown(tensor: torch.Tensor, *args: Any, **named: Any) -> str:
         told(tensor, "print")
         return str(show(tensor, *args, **named))
@@ -96,8 +99,6 @@ def watched_exports(sanitizer: Sanitizer, emulator: Observed) -> Iterator[None]:
         if not emulator.configuration and watched_address(tensor):
             if finding := sanitizer.trial_results.read([tensor], how):
                 sanitizer.say(finding)
-
-    show: Callable[..., str] = torch.Tensor.__repr__
 
     def _missing(tensor: torch.Tensor) -> bool:
         address = watched_address(tensor)

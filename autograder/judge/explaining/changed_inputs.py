@@ -21,8 +21,9 @@ def changed(parameters: Mapping[str, inspect.Parameter], args: Args) -> Iterator
     """Every change of one argument, and every exchange of two tensors of one shape and dtype. args: all of them, also
     those that have a default.
     """
+    factors = any(type(value) is float for value in args)
     for number, (name, value) in enumerate(zip(parameters, args, strict=True)):
-        for words, other in _others(name, value, parameters[name].default):
+        for words, other in _others(name, value, parameters[name].default, factors):
             yield words, (*args[:number], other, *args[number + 1 :])
     yield from _divided(tuple(parameters), args)
     yield from _padded(tuple(parameters), args)
@@ -59,19 +60,23 @@ def _padded(names: tuple[str, ...], args: Args) -> Iterator[tuple[str, Args]]:
     yield f"each row went on with zeros up to {block}, a block, which are counted", tuple(map(longer, args))
 
 
-def _others(name: str, value: object, default: object) -> Iterator[InputChange]:
+def _others(name: str, value: object, default: object, factors: bool) -> Iterator[InputChange]:
     if default is not inspect.Parameter.empty and default is not value:
         yield f"{name} were left out", default
-    yield from _of_tensor(name, value) if isinstance(value, torch.Tensor) else _of_number(name, value)
+    yield from _of_tensor(name, value) if isinstance(value, torch.Tensor) else _of_number(name, value, factors)
 
 
-def _of_number(name: str, value: object) -> Iterator[InputChange]:
+def _of_number(name: str, value: object, factors: bool) -> Iterator[InputChange]:
+    """factors: whether there are numbers to take powers of. Without them a whole number is a size, of a block perhaps,
+    and to work out what is right for a very large one would take all memory.
+    """
     if isinstance(value, bool):
         yield f"{name} were {not value}", not value
     elif isinstance(value, int | float):
         yield f"{name} were 0", type(value)(0)
         yield f"{name} were 1", type(value)(1)
-        yield f"{name} were very large, and no correction of it were left", type(value)(VERY_LARGE)
+        if factors:
+            yield f"{name} were very large, and no correction of it were left", type(value)(VERY_LARGE)
 
 
 def _of_tensor(name: str, value: torch.Tensor) -> Iterator[InputChange]:

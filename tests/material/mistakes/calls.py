@@ -122,6 +122,7 @@ CALLS = (
         RMS,
         ("squeezes rstd", "one row", "", "rstd.squeeze()"),
         ("squeezes x", "1 column", "v = v.squeeze()", "rstd[:, 0]"),
+        ("refuses nothing", "no rows", "assert len(x)", "rstd[:, 0]"),
         ("keeps rstd for a shape", "the same shape again", "", "KEPT.setdefault(x.shape, rstd)[:, 0]"),
     ),
     *on(
