@@ -115,7 +115,7 @@ def moe_sum_backward(dy, rows, weights, slots):
     (S, D), (T, k) = rows.shape, slots.shape
     drows, dweights = torch.zeros_like(rows), torch.empty_like(weights)
     if slots.numel():
-        places, block = min(triton.next_power_of_2(k), PLACES), min(triton.next_power_of_2(D), BLOCK)
+        places, block = min(triton.next_power_of_2(k), PLACES), min(triton.next_power_of_2(max(D, 1)), BLOCK)
         moe_sum_backward_kernel[(T, triton.cdiv(k, places))](
             dy, rows, weights, slots, drows, dweights, S, D, k, PLACES=places, BLOCK=block
         )

@@ -5,7 +5,7 @@ import torch
 from ..solutions.quantize_blocks import quantize_blocks as blocks_in_pytorch
 from ..solutions.quantize_mx import quantize_mx as mx_in_pytorch
 from ..solutions.scaled_matmul import scaled_matmul as product_in_pytorch
-from .language import as_matrix, describe, use_triton
+from .language import as_matrix, check_tensors, describe, use_triton
 from .quantize_blocks import quantize_blocks as blocks_in_triton
 from .quantize_mx import quantize_mx as mx_in_triton
 from .scaled_matmul import scaled_matmul as product_in_triton
@@ -48,9 +48,10 @@ def scaled_matmul(a: torch.Tensor, a_scale: torch.Tensor, b: torch.Tensor, b_sca
     """Σ_g a_scale[m, g] · b_scale[g, n] · Σ_k a[m, k] b[k, n] over the k of group g: (M, N), float32, no gradient.
 
     a: (M, K), b: (K, N), int8; a_scale: (M, G), b_scale: (G, N), float32; K / G is a multiple of 32. Sums of a group
-    are integers on CUDA, through Triton; elsewhere PyTorch, in float32. Raises ValueError for other shapes and
-    dtypes.
+    are integers on CUDA, through Triton; elsewhere PyTorch, in float32. Raises ValueError for other shapes, dtypes and
+    devices.
     """
+    check_tensors("scaled_matmul", a_scale=a_scale, a=a, b=b, b_scale=b_scale)
     tensors = ", ".join(map(describe, (a, a_scale, b, b_scale)))
     shaped = all(x.dim() == 2 for x in (a, a_scale, b, b_scale)) and a_scale.shape[1] > 0
     if not (shaped and a.dtype == b.dtype == torch.int8 and a_scale.dtype == b_scale.dtype == torch.float32):
