@@ -57,7 +57,7 @@ def scaled_matmul(a: torch.Tensor, a_scale: torch.Tensor, b: torch.Tensor, b_sca
     if not (shaped and a.dtype == b.dtype == torch.int8 and a_scale.dtype == b_scale.dtype == torch.float32):
         raise ValueError(f"scaled_matmul: a and b are int8 matrices, their scales float32 ones; they are {tensors}")
     (M, K), N, G = a.shape, b.shape[1], a_scale.shape[1]
-    if (b.shape[0], *a_scale.shape, *b_scale.shape) != (K, M, G, G, N) or K % (32 * G):
+    if (b.shape[0], *a_scale.shape, *b_scale.shape) != (K, M, G, G, N) or not K or K % (32 * G):
         raise ValueError(f"scaled_matmul: (M, K), (M, G), (K, N), (G, N), K / G a multiple of 32; they are {tensors}")
     return (product_in_triton if use_triton(a) else product_in_pytorch)(a, a_scale, b, b_scale)
 

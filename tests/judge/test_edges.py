@@ -66,8 +66,11 @@ ARGUMENTS = {  # where the parameters are not the record's, or more can be had t
     "quantize_mx": {"x": random(3, 5, 96)},
     "rms_norm": named("x weight", *heads((3, 4, 7), (7,))),
     "scaled_matmul": named(
-        "a a_scale b b_scale", random(5, 192, scale=40).to(torch.int8), random(5, 3),
-        random(192, 7, seed=4, scale=40).to(torch.int8), random(3, 7, seed=5),
+        "a a_scale b b_scale",
+        random(5, 192, scale=40).to(torch.int8),
+        random(5, 3),
+        random(192, 7, seed=4, scale=40).to(torch.int8),
+        random(3, 7, seed=5),
     ),
 }
 PLACES = {"experts": ("logits", -1), "slots": ("rows", 0)}  # indices: of what, along which axis; -1 is none
@@ -214,7 +217,11 @@ def test_memory_that_lies_otherwise(name, layout):
             right = side_by_side(name, by_triton) if numbers_stay else results(subject, alike, views[1], by_triton)
             for one, other in zip(found, right, strict=True):
                 torch.testing.assert_close(
-                    one, other, rtol=0 if by_triton else 1e-5, atol=0 if by_triton else 1e-5, equal_nan=True
+                    one.double(),
+                    other.double(),
+                    rtol=0 if by_triton else 1e-5,
+                    atol=0 if by_triton else 1e-5,
+                    equal_nan=True,
                 )
 
 

@@ -77,6 +77,7 @@ def test_an_index_off_by_one_is_wrong_and_shown_as_an_integer():
         "inputs": {},
         "allowed": 0.0,
         "step": 1.0,
+        "codes": None,
     }
     assert type(data["failure"]["got"]) is int
     assert "index is wrong in 1 of 9 elements." in text

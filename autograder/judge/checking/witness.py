@@ -166,6 +166,8 @@ def _asked(record: Witness, args: Args, compared: Comparison, index: tuple[int, 
         return f"{enough:.2g} here ({record.asked})"
     number = torch.as_tensor(record.apart(*record.exercise.widened(args)), dtype=torch.float64)
     shape = compared.error.shape if compared.error is not None else number.shape
+    if number.dim() > len(shape):  # what is asked is of another output
+        return f"{enough:.2g} here"
     asked = float(number.expand(shape)[index])
     rounding = enough - asked
     more = f", and {rounding:.2g} that rounding may cost" if rounding > VISIBLE * enough else ""

@@ -190,7 +190,15 @@ def _of_sizes(example: Example) -> Iterator[Family]:
         return lambda generator: example.make(int(torch.randint(2**31, (), generator=generator)), size)
 
     for size in SIZES:
-        yield Family(f"size {size}", f"The arguments of size {size:,}.", of(size), "sizes" if size else "empty")
+        yield Family(
+            f"size {size}", f"The arguments of size {size:,}.", of(size), "sizes" if size else _nothing(example)
+        )
+
+
+def _nothing(example: Example) -> FamilyKind:
+    """Returns the kind of the arguments of size 0: without columns where a matrix of them has none."""
+    matrices = [a for a in Tree(example.make(0, 0)).tensors if a.dim() > 1]
+    return "no columns" if any(not a.shape[-1] for a in matrices) else "empty"
 
 
 def _resized(reference: Reference, dimensions: list[Dimension], fresh: ArgumentMaker) -> Iterator[Family]:
