@@ -124,7 +124,11 @@ def test_the_machine_code_is_counted_where_it_is_asked_for(called, tmp_path):
     ("line", "hint"),
     [
         ("t = t.float()", "Write `x.to(tl.float32)`."),
-        ("t = t**3", "a power whose exponent is an argument the launcher computes, and hands over."),
+        (
+            "t = t**3",
+            "A kernel has no `**`: write `x * x * x`, or `tl.sqrt(x)` for `x**0.5`; a power whose exponent is an "
+            "argument the launcher computes, and hands over.",
+        ),
         ("t = t - tl.mean(t)", "Write `tl.sum(x) / N`."),
         ("t = t + tl.zeros(BLOCK, tl.float32)", "`tl.zeros([BLOCK], dtype=tl.float32)`"),
         ("print(t)", "Python's print of a block works only in the emulator"),
