@@ -122,7 +122,7 @@ def test_an_exercise_in_no_chapter_or_in_two(root):
 
 
 def test_a_pair_without_its_public_function(root):
-    change(root, TRITON, "def silu(x)", "def swish(x)")
+    change(root, TRITON, "def silu(x: torch.Tensor)", "def swish(x: torch.Tensor)")
     (problem,) = found(root)
     assert problem.startswith(f"{at(TRITON, REGION)}silu_forward and silu_backward have no function `silu` that")
     (root / "kernels/silu_function.py").write_text("def silu(x):\n    return x\n")
@@ -180,7 +180,7 @@ def test_a_chapter_that_cannot_be_read_accuses_no_record(root):
 
 def test_all_of_it_is_said_at_once_and_nothing_is_built(root, capsys):
     change(root, TORCH, REGION, "")
-    change(root, TRITON, "def silu(x)", "def swish(x)")
+    change(root, TRITON, "def silu(x: torch.Tensor)", "def swish(x: torch.Tensor)")
     assert build.main([], root=root) == 1
     assert len(capsys.readouterr().err.splitlines()) == 2
     assert not (root / "course/source").exists()
