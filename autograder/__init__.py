@@ -20,7 +20,7 @@ normal, gradient                         random tensors for a case, an upstream 
 from typing import TYPE_CHECKING, Any
 
 from .gpu import choose_interpreter, ensure_runnable
-from .words import lazy_face
+from .words import lazy_api
 
 choose_interpreter()  # before anything here imports triton
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     )
     from .runner import CompareError, Peak
 
-_name = lazy_face(__name__, __file__)
+_name = lazy_api(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """What isolation costs, as ratios to a fresh Python with PyTorch and Triton in the same run.
 
-    python benchmarks/sandbox.py [--rung strong|good|weak]     the best rung of this machine by default
+    python benchmarks/sandbox.py [--level strong|good|weak]     the best level of this machine by default
 
 Each line is the median of several runs, taken in turns so that a busy machine slows all of them alike. An isolated
 answer in PyTorch is called three times, on other numbers and twice on those in question, so here it is in this process,
@@ -57,8 +57,8 @@ def fresh() -> None:
     subprocess.run([sys.executable, "-c", "import torch, triton, triton.language"], check=True)
 
 
-def start(rung: str) -> None:
-    with Worker(rung) as worker, isolated(EMPTY, "torch", worker) as runner:
+def start(level: str) -> None:
+    with Worker(level) as worker, isolated(EMPTY, "torch", worker) as runner:
         runner.examine(Call((torch.ones(1),)))
 
 
@@ -84,10 +84,10 @@ def replay(runner: Isolated, args: tuple) -> None:
     assert outcome.trouble is None, outcome.trouble
 
 
-def measure(rung: str) -> dict[str, float]:
+def measure(level: str) -> dict[str, float]:
     """Medians in seconds, by what was done."""
     one, thousand, many = (torch.ones(1),), (torch.randn(1000),), (torch.randn(1 << 20),)
-    with Worker(rung) as worker:
+    with Worker(level) as worker:
         empty, kernel = isolated(EMPTY, "torch", worker), isolated(KERNEL, "triton", worker)
         turns = {
             "nothing, 1 element, in process": lambda: in_process(EMPTY, "torch", one),
@@ -105,22 +105,22 @@ def measure(rung: str) -> dict[str, float]:
             for name, action in turns.items():
                 times[name].append(seconds(action))
     times["fresh Python with PyTorch and Triton"] = [seconds(fresh) for _ in range(FRESH_ROUNDS)]
-    times["start of a worker, first call"] = [seconds(lambda: start(rung)) for _ in range(FRESH_ROUNDS)]
+    times["start of a worker, first call"] = [seconds(lambda: start(level)) for _ in range(FRESH_ROUNDS)]
     return {name: statistics.median(values) for name, values in times.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rung", choices=("strong", "good", "weak"), default=probe().rung)
-    rung = parser.parse_args().rung
+    parser.add_argument("--level", choices=("strong", "good", "weak"), default=probe().level)
+    level = parser.parse_args().level
     choose_interpreter()
     print(probe())
-    found = measure(rung)
+    found = measure(level)
     found["isolation: difference of the first two"] = (
         found["nothing, 1 element, isolated"] - found["nothing, 1 element, in process"]
     )
     whole = found["fresh Python with PyTorch and Triton"]
-    print(f"\nrung {rung}, {ROUNDS} rounds")
+    print(f"\nlevel {level}, {ROUNDS} rounds")
     for name, value in found.items():
         print(f"{name:42} {value / whole:8.4f} of a fresh Python  ({value * 1e3:7.1f} ms here)")
 

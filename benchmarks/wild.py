@@ -54,7 +54,7 @@ def found(exercise: Exercise, bug: Bug) -> Found:
     needed = [case for case in report.cases if not case.bonus]
     failing = [case.name for case in needed if case.status in ("fail", "error")]
     who = f"{bug.who} ({getattr(bug, 'thread', 'a common mistake')})"
-    plain = [case.status == "pass" for case in needed if case.aim == "plain"]
+    plain = [case.status == "pass" for case in needed if case.category == "plain"]
     counts = f"{len(failing)} of {len(needed)} | {sum(plain)} of {len(plain)}"
     begin = f"| {who} | {exercise.name} | {counts} | {bug.seen_by}"
     return Found(exercise, bug, report.passed, bug.seen_by in failing, report.source, sum(plain), begin)

@@ -27,14 +27,14 @@ _OWN = {f"distributed.nanny.pre-spawn-environ.{name}": size for name, size in MA
 
 
 @contextmanager
-def local(workers: int | None, rung: str) -> Iterator[Cluster]:
+def local(workers: int | None, level: str) -> Iterator[Cluster]:
     """One of this machine: a process for each core, or as many as ``workers`` says. Raises RuntimeError where its
     processes do not start.
     """
     prepare()
     with Cluster.configured(), dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"} | _OWN):
         with _started(workers or os.cpu_count()) as cluster, Client(cluster) as client:
-            yield Cluster(client, rung, lambda: cluster.scheduler.total_nthreads)  # without a message to itself
+            yield Cluster(client, level, lambda: cluster.scheduler.total_nthreads)  # without a message to itself
 
 
 def prepare() -> None:

@@ -43,7 +43,7 @@ def grade(
     force: bool = False,
     missing: Callable[[], None] = lambda: None,
 ) -> int:
-    """Grades a class and returns the exit status. connect: a cluster, given the rung of isolation that
+    """Grades a class and returns the exit status. connect: a cluster, given the level of isolation that
     ``nbgrader_config.py`` asks for; it is called if any verdict is missing. students: all where none is named. force:
     grade again what was graded and has not changed. missing: called with the first verdict that is, while the other
     notebooks are still to be read.

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from ...kernels.wild import expert_weights as wild
 from ..judge import (
-    Aim,
     Arguments,
+    Category,
     CommonMistake,
     Exercise,
     Floors,
@@ -178,19 +178,19 @@ CASES = (
         "-1 is a place without an expert: its weight is 0, it is not in the sum, and it is no index of a logit. Token "
         "4 has no expert at all, and its weights are 0, not 0 / 0.",
         routed(6, 16, 4).but(experts=ABSENT),
-        aim=Aim.EDGES,
+        category=Category.EDGES,
     ),
     case(
         "places without an expert, -10,000",
         "Logits around -9990, and places of -1. Is what stands for log σ of such a place below all that there can be?",
         routed(6, 16, 4, -9990.0).but(experts=ABSENT),
-        aim=Aim.EDGES,
+        category=Category.EDGES,
     ),
     case(
         "no expert anywhere",
         "Every place is -1: zeros.",
         routed(5, 16, 4).but(experts=draw.full(5, 4, value=NONE)),
-        aim=Aim.EDGES,
+        category=Category.EDGES,
     ),
     case(
         "NaN in one chosen logit",

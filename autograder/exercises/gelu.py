@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import gelu as wild
-from ..judge import Aim, Exercise, Floors, Output, Tolerance, WildBug, Witness, case, draw
+from ..judge import Category, Exercise, Floors, Output, Tolerance, WildBug, Witness, case, draw
 from .cases.gelu import in_both_forms
 from .cases.rounding import EPS
 
@@ -197,7 +197,7 @@ gelu_backward = Exercise(
             dy=draw.tensor([0.75, -1.25, 3.0, -0.5, 1.75, 2.5]).to(torch.float16),
             x=draw.tensor([150.0, -160.0, 200.0, -250.0, 300.0, 4000.0]).to(torch.float16),
             approximate="tanh",
-            aim=Aim.POINT,
+            category=Category.POINT,
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, slope_floor, slope_tail_floor),

@@ -7,9 +7,9 @@ from torch import Generator, Tensor
 
 from ...kernels.wild import gradient_norm as wild
 from ..judge import (
-    Aim,
     Arguments,
     Case,
+    Category,
     CommonMistake,
     Exercise,
     Floors,
@@ -184,7 +184,7 @@ global_norm = Exercise(
             "one tensor twice",
             listed_twice,
             "A tensor that is in the list twice counts twice: take each tensor of the list, not each address.",
-            aim=Aim.EDGES,
+            category=Category.EDGES,
         ),
     ),
     tolerance=Tolerance(1, 8, "A float32 sum of squares in any order; the root halves its relative error.", floor),

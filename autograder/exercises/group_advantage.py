@@ -6,7 +6,7 @@ import torch
 from torch import Generator, Tensor
 
 from ...kernels.wild import group_advantage as wild
-from ..judge import Aim, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, Witness, case, draw
+from ..judge import Category, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, Witness, case, draw
 from .cases.rounding import EPS, floors, leaning_walk, walk
 from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
@@ -122,7 +122,7 @@ CASES = (
         "nothing but zeros",
         "All rewards are 0, and so are all advantages: another tensor, not the one that came in.",
         rewards=draw.full(5, 8, value=0.0),
-        aim=Aim.EDGES,
+        category=Category.EDGES,
     ),
     case(
         "some unscored",

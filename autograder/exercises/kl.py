@@ -11,9 +11,9 @@ from torch import Generator, Tensor
 from ...kernels.wild import kl as wild
 from ..judge import (
     HALVES,
-    Aim,
     Arguments,
     Case,
+    Category,
     CommonMistake,
     Exercise,
     Floors,
@@ -314,7 +314,7 @@ kl_backward = Exercise(
             logp=draw.normal(40),
             ref=draw.normal(40),
             dkl=draw.full(40, value=0.0),
-            aim=Aim.EDGES,
+            category=Category.EDGES,
         ),
     ),
     tolerance=Tolerance(1, 8, REASON, backward_floor, backward_distinction),

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from ...kernels.wild import policy_loss as wild
 from ..judge import (
-    Aim,
     Arguments,
     Case,
+    Category,
     CommonMistake,
     Exercise,
     Floors,
@@ -248,7 +248,7 @@ CASES = (
         "No token of this micro-batch counts, and 1000 of the step do: its part is 0.",
         tokens(5, 20, share=-1.0),
         count=1000,
-        aim=Aim.EDGES,
+        category=Category.EDGES,
     ),
     case("clip = 0.5", "clip is 0.5 here. Is it used, at both ends?", tokens(6, 40, spread=0.6), clip=0.5),
     case(
@@ -264,7 +264,7 @@ CASES = (
         "are part of the interval.",
         differences(0.0, -0.5, 0.0, 0.5, 0.0, 0.25, -0.25, 0.0, advantage=(0.7, -1.3)),
         clip=0.0,
-        aim=Aim.EDGES,
+        category=Category.EDGES,
     ),
     case(
         "far from the old policy",
@@ -276,7 +276,7 @@ CASES = (
         "the ratio overflows",
         "logp - old is up to 9999 with A > 0. e^89 is infinite, and clipped it is 1 + clip. Its gradient is 0.",
         differences(*OVERFLOW, advantage=(0.7, 1.3, 0.2, 2.0)),
-        aim=Aim.EDGES,
+        category=Category.EDGES,
     ),
     case(
         "advantage 0",
@@ -287,7 +287,7 @@ CASES = (
         "the ratio underflows",
         "logp - old is down to -9999, the ratio is 0: with A > 0 so is the term, with A < 0 it is (1 - clip) A.",
         differences(*SHRUNK, advantage=(0.7, -1.3, 0.2, -2.0)),
-        aim=Aim.EDGES,
+        category=Category.EDGES,
     ),
     case(
         "a negative advantage and a large ratio",

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import quantize_blocks as wild
-from ..judge import Aim, Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, case, draw
+from ..judge import Arguments, Category, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, case, draw
 from .cases.halves import in_halves
 from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 from .oracles.e4m3 import LARGEST, nearest, tie
@@ -157,7 +157,7 @@ quantize_blocks = Exercise(
             "blocks of many sizes",
             "Each block has its own size, from 1e-30 to 1e29: does a scale reach beyond its block?",
             x=sizes(6, -30, 29),
-            aim=Aim.EDGES,
+            category=Category.EDGES,
         ),
         case("no rows", "M is 0: two empty tensors, of shape (0, N) and (0, blocks).", given(0, 300)),
         case(

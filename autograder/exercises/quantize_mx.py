@@ -12,8 +12,8 @@ from torch import Tensor
 
 from ...kernels.wild import quantize_mx as wild
 from ..judge import (
-    Aim,
     Arguments,
+    Category,
     CommonMistake,
     Exercise,
     Floors,
@@ -217,7 +217,7 @@ quantize_mx = Exercise(
             "Blocks with 448 in them, so that e is 0: each number of float8, the middles between two, and numbers "
             "beside them. To the nearest, ties to even; what rounds to 0 from below is -0, 0x80.",
             x=draw.by(every_code),
-            aim=Aim.EDGES,
+            category=Category.EDGES,
         ),
         case(
             ANY,

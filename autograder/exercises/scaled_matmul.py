@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import scaled_matmul as wild
-from ..judge import Aim, Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, case, draw
+from ..judge import Arguments, Category, CommonMistake, Exercise, Floors, Output, Tolerance, Values, WildBug, case, draw
 from .cases.rounding import EPS, floors
 from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 
@@ -111,7 +111,7 @@ scaled_matmul = Exercise(
             "scales of 0, below 0, and far apart",
             "Some scales are 0 or below 0; others are around 1e18 and 1e-18.",
             given(20, 512, 24).each(draw.same.change(many_sizes), "a_scale").but(b_scale=draw.same.map(torch.neg)),
-            aim=Aim.EDGES,
+            category=Category.EDGES,
         ),
         case(
             PADDED,

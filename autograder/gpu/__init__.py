@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..words import lazy_face
+from ..words import lazy_api
 
 if TYPE_CHECKING:
     from .aten import ATEN
@@ -21,4 +21,4 @@ if TYPE_CHECKING:
     from .interpret import NotRun, choose_interpreter, ensure_runnable, mode
     from .rules import RULES
 
-__getattr__ = lazy_face(__name__, __file__)
+__getattr__ = lazy_api(__name__, __file__)

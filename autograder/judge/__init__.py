@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from ..words import lazy_face
+from ..words import lazy_api
 
 if TYPE_CHECKING:
     from .batches import neighbours
     from .checking.check import check
-    from .records.aim import Aim
+    from .records.category import Category
     from .records.derived import derived
     from .records.inputs import Arguments, Values, also, case, draw
     from .records.record import (
@@ -36,4 +36,4 @@ if TYPE_CHECKING:
     from .verdicts.store import Store
     from .verdicts.verdict import Verdict
 
-__getattr__ = lazy_face(__name__, __file__)
+__getattr__ = lazy_api(__name__, __file__)

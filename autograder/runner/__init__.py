@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..words import lazy_face
+from ..words import lazy_api
 
 if TYPE_CHECKING:
     from .call.answer import Answer, Cell, imports_course
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .call.examination import Call, Examined, Runner
     from .call.huge_strides import far_apart
     from .call.operator_notes import MOVES, OperatorNotes
-    from .call.outcome import Decoy, Outcome, Trouble
+    from .call.outcome import Outcome, ProbeInput, Trouble
     from .call.peak_memory import Peak
     from .call.printing import for_a_reader
     from .call.runner import InProcess, Watching
@@ -26,4 +26,4 @@ if TYPE_CHECKING:
     from .sandbox.paths import Offers
     from .sandbox.proof import Proof
 
-__getattr__ = lazy_face(__name__, __file__)
+__getattr__ = lazy_api(__name__, __file__)

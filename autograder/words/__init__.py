@@ -2,7 +2,7 @@
 
 from .garbage_collection import no_garbage
 from .ipython import shell
-from .lazy import lazy_face
+from .lazy import lazy_api
 from .pace import Pace
 from .progress import Progress, Terminal
 from .quality import Quality

@@ -1,4 +1,4 @@
-"""The face of a product: names that are imported from their modules when they are first asked for."""
+"""The public API of a product: names that are imported from their modules when they are first asked for."""
 
 import ast
 import importlib
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def lazy_face(package: str, file: str) -> Callable[[str], Any]:
+def lazy_api(package: str, file: str) -> Callable[[str], Any]:
     """The ``__getattr__`` of a package whose ``__init__.py``, ``file``, imports its names for type checkers, under
     ``if TYPE_CHECKING``: `graded-kernels --help` does not wait for PyTorch and Triton.
     """

@@ -26,7 +26,7 @@ CERTIFICATES = Path.home() / ".dask-certificates"  # read by the nodes, and by y
 
 
 @contextmanager
-def slurm(rung: str) -> Iterator[Cluster]:
+def slurm(level: str) -> Iterator[Cluster]:
     """A job for each node, and a worker for each of its cores."""
     CERTIFICATES.mkdir(mode=0o700, exist_ok=True)
     with (
@@ -49,7 +49,7 @@ def slurm(rung: str) -> Iterator[Cluster]:
         cluster.scale(jobs=NODES)
         with Client(cluster) as client:
             client.wait_for_workers(1)
-            yield Cluster(client, rung)
+            yield Cluster(client, level)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from classroom import about, api, asked_for, assert_success
 from graded_kernels.autograder.runner.sandbox import probe
 from tampered import FULL, TORCH, WITNESS, find
 
-BEST = probe().rung
+BEST = probe().level
 REPRESENTATIVES = {  # of each kind of attack; `test_every_attack` grades all of them
     *("writes_the_gradebook", "leaves_a_process", "exits_at_once"),  # in code; one without end: test_teaching_limits.py
     *("always_equal", "patched_comparison", "text_formatter"),  # on the judgement
@@ -163,23 +163,23 @@ c.Autograde.post_convert_hook = harm
 
 
 @pytest.mark.parametrize(
-    "rung",  # the best one in test-all, the others before a release
-    [pytest.param(r, marks=pytest.mark.exhaustive if r == BEST else pytest.mark.release) for r in table.RUNGS_HERE],
+    "level",  # the best one in test-all, the others before a release
+    [pytest.param(r, marks=pytest.mark.exhaustive if r == BEST else pytest.mark.release) for r in table.LEVELS_HERE],
 )
-def test_every_attack(made, rung):
-    rows = table.run(made, rung, table.ALL, False)
+def test_every_attack(made, level):
+    rows = table.run(made, level, table.ALL, False)
     print(*rows, sep="\n")
     assert not [str(row) for row in rows if row.wrong]
 
 
 @pytest.mark.release
 @pytest.mark.skipif(os.getuid() != 0, reason="not run: only root can become an unprivileged user")
-@pytest.mark.parametrize("rung", table.RUNGS_HERE)
-def test_every_attack_as_an_unprivileged_user(made, rung):
+@pytest.mark.parametrize("level", table.LEVELS_HERE)
+def test_every_attack_as_an_unprivileged_user(made, level):
     try:
         batch.as_user()
     except RuntimeError as error:
         pytest.skip(str(error))
-    rows = table.run(made, rung, table.ALL, True)
+    rows = table.run(made, level, table.ALL, True)
     print(*rows, sep="\n")
     assert not [str(row) for row in rows if row.wrong]

@@ -43,7 +43,7 @@ class Answers:
             yield job, found and json.loads(found)
 
     @contextmanager
-    def connect(self, rung):
+    def connect(self, level):
         yield self
 
 

@@ -110,7 +110,7 @@ def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch
 
     monkeypatch.setattr(making, "_shared", None)
     monkeypatch.setattr(making, "Worker", Unstarted)
-    assert grade.grade("tiny", lambda rung: pytest.fail("no verdict is missing"), course, force=True) == Exit.PASSED
+    assert grade.grade("tiny", lambda level: pytest.fail("no verdict is missing"), course, force=True) == Exit.PASSED
     assert "2 of 2 verdicts were there" in capfd.readouterr().err
     assert scores(course, "a") == FULL
 
@@ -142,7 +142,7 @@ class Completed(deque):
 def client(said):
     """A client with one thread; ``said``: what a worker answers to a job's text. Notes what it was asked."""
 
-    def submit(function, job, rung, *, key, pure):
+    def submit(function, job, level, *, key, pure):
         found.submitted.append(job)
         return Mock(status="finished", result=lambda: json.dumps(said(job)))
 

@@ -43,7 +43,7 @@ def test_nothing_is_checked_for_an_assignment_that_the_gradebook_has_not(course,
         gradebook.remove_assignment("tiny")
     place(course, "ada").write_bytes((course / "release/tiny/tiny.ipynb").read_bytes())
     missing = "The gradebook has no tiny/tiny. Enter it: nbgrader generate_assignment tiny --force"
-    assert grade.grade("tiny", lambda rung: pytest.fail("a verdict was asked for"), course) == Exit.USAGE
+    assert grade.grade("tiny", lambda level: pytest.fail("a verdict was asked for"), course) == Exit.USAGE
     assert missing in capsys.readouterr().err
     assert f"Nothing was graded: {missing}" in api(course).autograde("tiny", "*")["log"]
 

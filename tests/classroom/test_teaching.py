@@ -149,7 +149,7 @@ def test_the_guide_names_every_setting_with_its_default():
 
 
 def test_a_class_is_not_graded_where_answers_cannot_be_isolated(course, own_worker, monkeypatch):
-    def lacking(rung):
+    def lacking(level):
         raise SandboxError("answers would be isolated as weak, and good is asked for")
 
     hand_in(course, "weak")
@@ -170,7 +170,7 @@ def test_the_weak_rung_needs_the_teachers_word(course, own_worker):
     assert "c.Grade.allow_weak_sandbox is not set" in result["log"]
     assert_success(with_settings(course, isolation="weak", allow_weak_sandbox=True).autograde("tiny", "asked_weak"))
     assert scores(course, "asked_weak") == FULL
-    assert making._shared.rung == "weak"
+    assert making._shared.level == "weak"
 
 
 # Progress

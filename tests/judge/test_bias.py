@@ -131,9 +131,9 @@ def both_floors(x, y):
 
 
 def test_it_costs_the_dtypes_or_the_point_and_nothing_else():
-    for about, aim in ((), "dtypes"), (("bias",), "point"):
+    for about, category in ((), "dtypes"), (("bias",), "point"):
         report = check(replace(FAMILY, about=about), answer("truncated"), backend="torch")
-        assert [line.name for line in report.costs] == [aim]
+        assert [line.name for line in report.costs] == [category]
     assert "bias" not in [
         case.name for case in check(replace(FAMILY, unbiased=False), answer("truncated"), "torch").cases
     ]

@@ -18,7 +18,7 @@ from graded_kernels.autograder.judge.side_by_side import (
 )
 from graded_kernels.autograder.runner.sandbox import Limits, probe
 
-pytestmark = pytest.mark.skipif(probe().rung in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
+pytestmark = pytest.mark.skipif(probe().level in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
 
 TEXT = Path(side_by_side_candidates.__file__).read_text()
 ROWS = [

@@ -15,7 +15,7 @@ from answers import PAIRS, Unwatched, answer, regions
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.judge.records.aim import Aim
+from graded_kernels.autograder.judge.records.category import Category
 from graded_kernels.autograder.judge.records.record import MEASURED, Case, CommonMistake, Exercise, WildBug
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import load
@@ -64,10 +64,10 @@ def named(name: str, case_name: str) -> Iterable[Case]:
 @pytest.mark.parametrize("record", [e for e in EXERCISES.values() if isinstance(e, Exercise)], ids=lambda e: e.name)
 def test_every_exercise_says_what_it_is_about_and_has_plain_values(record):
     drawn = {case.name: case.inputs(torch.Generator().manual_seed(0)) for case in record.cases}
-    aims = {case.name: record.aim(case, drawn[case.name]) for case in record.cases if not case.bonus}
-    assert set(record.about) <= {*aims, *MEASURED}
-    assert aims[record.cases[0].name] == Aim.PLAIN
-    assert record.about or Aim.POINT in aims.values()
+    categories = {case.name: record.category(case, drawn[case.name]) for case in record.cases if not case.bonus}
+    assert set(record.about) <= {*categories, *MEASURED}
+    assert categories[record.cases[0].name] == Category.PLAIN
+    assert record.about or Category.POINT in categories.values()
 
 
 ELEMENTWISE = [

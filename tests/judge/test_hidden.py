@@ -213,7 +213,7 @@ def test_after_a_time_out_the_answer_is_not_called_again(number):
     shapes = [case.inputs(torch.Generator().manual_seed(n))[0].shape for n, case in enumerate(record.cases)]
     first = shapes.index(runner.shape)
     report = judge(record, runner, Settings("torch"))
-    plain = [case for case in report.cases if case.aim == "plain" and not case.bonus]
+    plain = [case for case in report.cases if case.category == "plain" and not case.bonus]
     earned = sum(case.status == "pass" for case in plain) / len(plain)
     assert not report.passed
     assert report.score == (0.4 if earned >= 1 / 3 else 0)
@@ -243,8 +243,8 @@ def test_after_a_time_out_the_answer_is_not_called_again(number):
         ("cross_entropy_forward", one_case("n", "(randn(generator, 2, 3), torch.tensor([1, 7]))"), "the oracle raised"),
         (
             "silu_forward",
-            f"{HEAD}CASES = [Case('n', lambda generator: (randn(generator, 3),), '', aim='points')]",
-            "its aim is 'points': write one of plain, point, dtypes, layouts, edges",
+            f"{HEAD}CASES = [Case('n', lambda generator: (randn(generator, 3),), '', category='points')]",
+            "its category is 'points': write one of plain, point, dtypes, layouts, edges",
         ),
         (
             "silu_forward",

@@ -74,7 +74,7 @@ def test_a_dtype_comes_before_layouts_where_half_precision_fails():
     report = check("silu_forward", lambda x: x.float().sigmoid().to(x.dtype) * x, backend="torch")
     cases = [case for cause in report.causes for case in cause.cases]
     assert all(case.half for case in cases)
-    assert cases[0].aim == "dtypes", [case.name for case in cases]
+    assert cases[0].category == "dtypes", [case.name for case in cases]
 
 
 def test_small_inputs_are_shown_whole():

@@ -35,7 +35,7 @@ BACKENDS = pytest.mark.parametrize("backend", TEXTS)
 @pytest.fixture
 def checked(path, request):
     """A function that checks a text as an answer to ``sgd_step``: in this process, or isolated."""
-    if path == "isolated" and probe().rung is None:
+    if path == "isolated" and probe().level is None:
         pytest.skip(f"not run: {probe()}")
     worker = request.getfixturevalue("worker") if path == "isolated" else None
 
@@ -334,7 +334,7 @@ def test_a_witness_of_a_bug_that_writes_in_place():
     assert "a witness is off by more than" in found(torch.zeros(3)).cases[2].message
 
 
-@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 def test_repeated_calls_of_a_process_begin_with_what_was_given(worker):
     args = sgd_step.cases[0].inputs(torch.Generator().manual_seed(0))
     answer = Answer("sgd_step", (Cell("answer.py", TORCH),), module=True)
@@ -350,7 +350,7 @@ def sgd_step_layouts(args):
     return tuple((a.dtype, a.shape) for a in (args[0], args[2]))
 
 
-@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 def test_a_result_that_a_process_keeps_back_is_missed(worker):
     """An answer that has the grader in its own process report param alone, and m is wrong."""
     name = "graded_kernels.autograder.runner.sandbox.worker.child"
@@ -395,7 +395,7 @@ def sgd_step(param, grad, m, lr=0.1, beta=0.9):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 @pytest.mark.parametrize("rows, says", [("", "Its tensors take 0 bytes"), ("[:60000]", "param is wrong in ")])
 def test_a_large_step_takes_no_memory_of_its_own(rows, says, worker):
     """In a process with room for one more tensor of that size, and two are written."""
@@ -411,7 +411,7 @@ def test_a_large_step_takes_no_memory_of_its_own(rows, says, worker):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("backend, passes", [("torch", False), ("triton", True)])
 def test_on_the_command_line(backend, passes, tmp_path, called):
-    if probe().rung is None:
+    if probe().level is None:
         pytest.skip(f"not run: {probe()}")
     (tmp_path / "answer.py").write_text(TEXTS[backend].replace("- lr *", "- lr *" if passes else "+ lr *"))
     arguments = ("--record", RECORD, "sgd_step", tmp_path / "answer.py", "--backend", backend, "--json")
@@ -449,7 +449,7 @@ def test_on_a_gpu(monkeypatch):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 def test_the_same_cases_in_the_emulator(tmp_path, monkeypatch):
     """Beside those on a GPU, on the text of a function of this process."""
     (tmp_path / "step_of_mine.py").write_text(TRITON)

@@ -11,7 +11,7 @@ from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC, Case, Large, Tolerance
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.examination import Examined, Facts
-from graded_kernels.autograder.runner.call.outcome import Decoy, Outcome, Trouble
+from graded_kernels.autograder.runner.call.outcome import Outcome, ProbeInput, Trouble
 
 SILU, GELU = EXERCISES["silu_forward"], EXERCISES["gelu_forward"]
 
@@ -135,7 +135,7 @@ RIGHT, MOST, EVERY = (1.0, 1.0, 1.0, 1.0), (7.0, 7.0, 7.0, 1.0), 16
 )
 @pytest.mark.parametrize("late", [False, True])
 def test_most_is_wrong_on_decoys_where_a_result_ignores_inputs(at_first, then, draws, valid, status, late):
-    """The tolerance is one ulp. draws: decoys on which the answer is wrong, before it is right. late: whether the
+    """The tolerance is one ulp. draws: probe inputs on which the answer is wrong, before it is right. late: whether the
     first is met by the second call.
     """
     ones, met = torch.ones(4), []
@@ -151,7 +151,7 @@ def test_most_is_wrong_on_decoys_where_a_result_ignores_inputs(at_first, then, d
                 return Examined(call, came(then if len(met) <= draws else RIGHT))
             examined = Examined(call, Outcome(outputs=(ones,)))
             examined.again = Outcome(outputs=(ones,))
-            (examined.again if late else examined.first).decoy = Decoy((ones,), valid), came(at_first)
+            (examined.again if late else examined.first).probe_input = ProbeInput((ones,), valid), came(at_first)
             return examined
 
     case = Case("one", lambda generator: (ones,), "")
@@ -164,7 +164,7 @@ def test_most_is_wrong_on_decoys_where_a_result_ignores_inputs(at_first, then, d
 
 @pytest.mark.parametrize(("values", "status", "estimates"), [(RIGHT, "pass", 1), ((2.0,) * 4, "pass", 2)])
 def test_an_estimate_serves_a_decoy_and_convicts_nobody(values, status, estimates):
-    """Nothing is allowed for the case's own numbers, 1; for the decoy's, 2, much is."""
+    """Nothing is allowed for the case's own numbers, 1; for the probe input's, 2, much is."""
     ones, asked = torch.ones(4), []
 
     def floor(x):
@@ -173,7 +173,7 @@ def test_an_estimate_serves_a_decoy_and_convicts_nobody(values, status, estimate
 
     class Met(Gives):
         def examine(self, call):
-            examined = Examined(call, Outcome(outputs=(ones,), decoy=(Decoy((2 * ones,), True), given)))
+            examined = Examined(call, Outcome(outputs=(ones,), probe_input=(ProbeInput((2 * ones,), True), given)))
             examined.again = Outcome(outputs=(ones,))
             return examined
 
@@ -194,15 +194,15 @@ def test_memory_is_not_measured_in_a_distinction():
 
 def test_a_fault_of_the_first_call_is_told_before_one_of_a_further_call():
     ones = torch.ones(4)
-    decoy = Decoy((ones,), True), Outcome(trouble=Trouble("raised", "No."))
+    probe_input = ProbeInput((ones,), True), Outcome(trouble=Trouble("raised", "No."))
     case = Case("one", lambda generator: (ones,), "")
 
     class Table(Gives):
         def examine(self, call):
-            return super().examine(call) if call.args[0] is ones else Examined(call, decoy[1])
+            return super().examine(call) if call.args[0] is ones else Examined(call, probe_input[1])
 
     for fault, more in (("other random numbers", {}), ("changed its input x", {"mutated": ("x",)})):
-        report = judge(replace(SILU, cases=(case,)), Table(decoy=decoy, **more), Settings("torch"))
+        report = judge(replace(SILU, cases=(case,)), Table(probe_input=probe_input, **more), Settings("torch"))
         assert fault in report.cases[0].message
 
 

@@ -7,13 +7,13 @@ import pytest
 import torch
 from graded_kernels.autograder import Case, Exercise, Output, Tolerance, WildBug
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.comparing.trial import decoys
+from graded_kernels.autograder.judge.comparing.trial import probe_inputs
 from graded_kernels.autograder.judge.records.derived import derived
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.outcome import Decoy
+from graded_kernels.autograder.runner.call.outcome import ProbeInput
 from graded_kernels.autograder.runner.call.tree import Tree
 from turns import in_turn
 
@@ -237,8 +237,8 @@ def test_a_report_says_what_each_tensor_of_a_list_is(isolated, report_on):
 
 
 def test_a_case_with_lists_is_about_what_their_tensors_are():
-    aims = {case.name: RECORD.aim(case, case.inputs(torch.Generator())) for case in CASES}
-    assert aims == {
+    categories = {case.name: RECORD.category(case, case.inputs(torch.Generator())) for case in CASES}
+    assert categories == {
         "three gradients": "plain",
         "mixed dtypes": "dtypes",
         "large in float16": "dtypes",
@@ -271,8 +271,8 @@ def test_a_bug_is_named_by_what_it_computes_from_a_list(isolated, report_on):
 def test_decoys_are_other_numbers_in_lists_of_the_same_layout():
     for case in CASES:
         (given,) = args = case.inputs(torch.Generator().manual_seed(3))
-        for decoy in (decoys(case, args, 5)(), Decoy.any_numbers(args)):
-            (other,) = decoy.args
+        for probe_input in (probe_inputs(case, args, 5)(), ProbeInput.any_numbers(args)):
+            (other,) = probe_input.args
             assert [(g.dtype, g.shape, g.stride()) for g in other] == [(g.dtype, g.shape, g.stride()) for g in given]
             assert not any(a.equal(b) for a, b in zip(given, other, strict=True) if a.numel())
 

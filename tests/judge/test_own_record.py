@@ -79,19 +79,19 @@ def test_a_family_serves_an_op_of_ones_own():
 
 def test_a_case_is_about_what_its_record_or_its_arguments_say():
     record = cubed(cases=elementwise(("x",), "x", lambda: torch.ones(3)), about=("exact zeros",))
-    aims = {case.name: case.aim for case in check(record, lambda x: x * x * x, backend="torch").cases}
-    assert {name: aims[name] for name in ("ordinary values", "one element", "large values")} == {
+    categories = {case.name: case.category for case in check(record, lambda x: x * x * x, backend="torch").cases}
+    assert {name: categories[name] for name in ("ordinary values", "one element", "large values")} == {
         "ordinary values": "plain",
         "one element": "plain",
         "large values": "plain",
     }
-    assert (aims["exact zeros"], aims["every float16 value"], aims["every bfloat16 value"]) == (
+    assert (categories["exact zeros"], categories["every float16 value"], categories["every bfloat16 value"]) == (
         "point",
         *["dtypes"] * 2,
     )
-    assert (aims["transposed"], aims["no elements"]) == ("layouts", "edges")
-    assert aims["every second column"] == "dtypes", "in half precision"
-    assert aims["infinity and NaN"] == "edges"
+    assert (categories["transposed"], categories["no elements"]) == ("layouts", "edges")
+    assert categories["every second column"] == "dtypes", "in half precision"
+    assert categories["infinity and NaN"] == "edges"
     with pytest.raises(RecordError, match="it is about 'exact zero', which is not the name of a case"):
         validate(cubed(about=("exact zero",)))
 
@@ -104,7 +104,7 @@ def test_the_record_is_the_checkers_side(record, tmp_path, monkeypatch):
     from graded_kernels.autograder.runner.call.answer import Answer
     from graded_kernels.autograder.runner.sandbox import Limits, Worker, probe
 
-    if probe().rung != "strong":
+    if probe().level != "strong":
         pytest.skip(f"not run: {probe()}")
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     answer = tmp_path / "answer.py"

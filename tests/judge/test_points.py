@@ -15,7 +15,7 @@ from graded_kernels.autograder.judge.comparing.closeness import Comparison, Expe
 from graded_kernels.autograder.judge.comparing.fault import Fault
 from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.explaining.up_to import up_to
-from graded_kernels.autograder.judge.records.aim import Aim, Flaw
+from graded_kernels.autograder.judge.records.category import Category, Flaw
 from graded_kernels.autograder.judge.records.record import WildBug
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import terminal
@@ -59,7 +59,7 @@ def test_a_typical_wrong_answer_gets_what_the_table_says(wrong, worker):
     assert round(100 * report.score) == wrong.points, report.costs
     assert points_of(report.to_dict()) == Points(report.score, report.costs)  # the data is all that it takes
     in_full(Points(report.score, report.costs))
-    failed = {str(case.aim) for case in report.cases if case.flaw is Flaw.VALUES and not case.bonus}
+    failed = {str(case.category) for case in report.cases if case.flaw is Flaw.VALUES and not case.bonus}
     assert failed - {"None"} <= {line.name for line in report.costs}, "a case that failed is in no line"
 
 
@@ -229,15 +229,20 @@ def test_a_factor_of_each_call_is_one_where_enough_numbers_show_it():
     assert found(1.0, -2.0, 0.5, 4.0, factor=rounding) == [], "within 1 %, and no factor"
 
 
-def case(name: str, aim: str = "plain", flaw: str = "", *, near: float | None = 1.0, **more) -> CaseResult:
-    fields = {"kind": Quality.CORRECT, "aim": Aim(aim), "flaw": Flaw(flaw) if flaw else None, "near": near}
+def case(name: str, category: str = "plain", flaw: str = "", *, near: float | None = 1.0, **more) -> CaseResult:
+    fields = {
+        "kind": Quality.CORRECT,
+        "category": Category(category),
+        "flaw": Flaw(flaw) if flaw else None,
+        "near": near,
+    }
     fields |= {"bonus": False} | more
     return CaseResult(name, "fail" if flaw else "pass", message="It is wrong.", inputs="", **fields)
 
 
 FIRST, POINT, OTHER = case("first"), case("a", "point"), case("b", "point")
 PLAIN = [FIRST, case("second"), case("third")]
-REST = [case(aim, aim) for aim in ("dtypes", "layouts", "edges")]
+REST = [case(category, category) for category in ("dtypes", "layouts", "edges")]
 SIGN, COUNT = (("one factor", -1.0),), ("a factor of each call", 1.0)
 
 
@@ -259,12 +264,12 @@ def test_a_right_answer_has_every_point_and_distinctions_cost_none():
     assert score(case("tail", "plain", "values", bonus=True)) == 100
 
 
-@pytest.mark.parametrize("aim", ["plain", "layouts", "dtypes", "edges", "point"])
-def test_a_category_costs_once_however_many_cases_fail(aim):
-    first, more = case(aim, aim, "values"), case("more", aim, "values")
-    assert score(first) == score(first, more) == 100 - COSTS[aim]
+@pytest.mark.parametrize("category", ["plain", "layouts", "dtypes", "edges", "point"])
+def test_a_category_costs_once_however_many_cases_fail(category):
+    first, more = case(category, category, "values"), case("more", category, "values")
+    assert score(first) == score(first, more) == 100 - COSTS[category]
     (line,) = points(first, more).costs
-    assert (line.name, line.case, line.points) == (aim, aim, COSTS[aim])
+    assert (line.name, line.case, line.points) == (category, category, COSTS[category])
 
 
 def test_the_dearest_category_alone_costs_and_each_that_fails_has_a_line():
@@ -275,7 +280,7 @@ def test_the_dearest_category_alone_costs_and_each_that_fails_has_a_line():
 def test_a_case_without_a_result_failed_for_its_values():
     for status in ("error", "not-run"):
         assert score(replace(case("edges", "edges", "values"), status=status)) == 85
-    assert score(replace(case("nothing measures it"), aim=None, status="not-run", near=None)) == 100
+    assert score(replace(case("nothing measures it"), category=None, status="not-run", near=None)) == 100
 
 
 def test_a_side_effect_costs_its_category_and_misses_no_point():
@@ -348,7 +353,7 @@ def test_a_whole_answer_that_is_refused_gets_nothing():
 
 
 def test_each_bug_of_a_witness_is_worth_as_much():
-    rows = [replace(case(f"{suspect} {n}"), aim=None, suspect=suspect) for suspect in "abc" for n in range(3)]
+    rows = [replace(case(f"{suspect} {n}"), category=None, suspect=suspect) for suspect in "abc" for n in range(3)]
     missed = replace(rows[1], status="fail")
     found = points_for([rows[0], missed, *rows[2:]], Quality)
     assert found.score == pytest.approx(2 / 3)
@@ -378,10 +383,12 @@ def test_a_teachers_costs_are_checked_when_they_are_read():
 def drawn(chance: random.Random) -> list[CaseResult]:
     """The cases of a report, of which some fail in any way."""
     cases = [case("first")]
-    for aim, most in (("plain", 6), ("point", 4), ("dtypes", 2), ("layouts", 3), ("edges", 3)):
+    for category, most in (("plain", 6), ("point", 4), ("dtypes", 2), ("layouts", 3), ("edges", 3)):
         share = chance.random()
         for number in range(chance.randint(0, most)):
-            one = case(f"{aim} {number}", aim, shipped=aim in ("point", "edges") and chance.random() < 0.3)
+            one = case(
+                f"{category} {number}", category, shipped=category in ("point", "edges") and chance.random() < 0.3
+            )
             if chance.random() < share:
                 flaw = chance.choice(("values", "values", "side effect", "form"))
                 fields = {"status": chance.choice(("fail", "error")), "flaw": Flaw(flaw)}
@@ -407,7 +414,7 @@ def test_a_fix_never_costs_points(seed, costs):
         before = points_for(cases, Quality, costs)
         in_full(before)
         for number, one in enumerate(cases):
-            fixed = case(one.name, one.aim, shipped=one.shipped)
+            fixed = case(one.name, one.category, shipped=one.shipped)
             after = points_for([*cases[:number], fixed, *cases[number + 1 :]], Quality, costs)
             assert after.score >= before.score - 1e-9, (one, before.costs, after.costs)
 

@@ -14,7 +14,7 @@ from graded_kernels.autograder.gpu.compiler import Target
 from graded_kernels.autograder.judge.checking import cost
 from graded_kernels.autograder.judge.checking.check import check, check_answer
 from graded_kernels.autograder.judge.checking.device_and_emulator import both
-from graded_kernels.autograder.judge.records.aim import Aim
+from graded_kernels.autograder.judge.records.category import Category
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.sandbox import probe
@@ -137,7 +137,7 @@ def test_what_is_required_decides():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 def test_the_isolated_check_says_the_same(tmp_path):
     path = tmp_path / "answer.py"
     path.write_text(HEAD + ROW_SUM.replace("{OTHER}", "").replace("{LAST}", ""), encoding="utf-8")
@@ -237,20 +237,25 @@ def test_compiling_for_some_targets_is_not_portable_for_none_not_correct(statuse
 
 
 @pytest.mark.parametrize(
-    ("aims", "charged"),
+    ("categories", "charged"),
     [(("edges",), "edges"), (("layouts", "dtypes"), "dtypes"), (("edges", "plain"), "plain"), ((), "plain")],
 )
-def test_a_launch_that_does_not_compile_costs_what_its_cases_are_about(aims, charged):
-    def case_of(aim, *parts):
+def test_a_launch_that_does_not_compile_costs_what_its_cases_are_about(categories, charged):
+    def case_of(category, *parts):
         launch = SimpleNamespace(kernel="k", parts=lambda: list(parts))
-        return SimpleNamespace(result=SimpleNamespace(aim=Aim(aim)), outcome=SimpleNamespace(launches=(launch,)))
+        return SimpleNamespace(
+            result=SimpleNamespace(category=Category(category)), outcome=SimpleNamespace(launches=(launch,))
+        )
 
     told = {"kernel": "k", "message": "no", "advice": "", "line_text": "x = x", "target": "sm_90", "slow": False}
     forms = (("fail", "BLOCK=1, num_warps=4, not divisible by 16: x_ptr"), ("pass", "BLOCK=16, num_warps=4"))
     found = {"status": "fail", "reason": "", "targets": [told | {"status": s, "launch": form} for s, form in forms]}
-    judged = [case_of("plain", "BLOCK=16", "num_warps=4"), *(case_of(aim, "BLOCK=1", "num_warps=4") for aim in aims)]
+    judged = [
+        case_of("plain", "BLOCK=16", "num_warps=4"),
+        *(case_of(category, "BLOCK=1", "num_warps=4") for category in categories),
+    ]
     (case,) = cost.judge_compile(judged, lambda launches, targets: found, Target.named())[1]
-    assert (case.status, case.aim) == ("fail", charged)
+    assert (case.status, case.category) == ("fail", charged)
 
 
 def test_names_of_qualities():

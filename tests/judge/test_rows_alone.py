@@ -93,7 +93,7 @@ def test_a_batch_on_which_it_fails_is_told(only):
 
 
 def test_an_isolated_answer_is_called_on_other_batches_too(worker):
-    """Also on a decoy of each of them: it has as many rows as they."""
+    """Also on a probe input of each of them: it has as many rows as they."""
     right, follows = (answer("row_dot", "triton", *change) for change in ((), FOLLOWS))
     assert check_answer(right, Settings("triton", compiler=False), worker=worker).passed
     found = failing(check_answer(follows, Settings("triton", compiler=False), worker=worker))

@@ -1,4 +1,4 @@
-"""The walls of `autograder/`: four products and a shelf. Imports run downward, and across a border through a face."""
+"""The walls of `autograder/`: four products and a shelf. Imports run downward, across borders through a public API."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from house import (
     folders_above,
     inherited,
     noun_clauses,
-    past_faces,
+    past_apis,
     private,
     product,
     repeated,
@@ -72,12 +72,12 @@ def test_an_import_of_a_higher_room_is_seen(tmp_path):
     ]
 
 
-def test_borders_are_crossed_through_faces():
-    none(past_faces(HOUSE))
+def test_borders_are_crossed_through_public_apis():
+    none(past_apis(HOUSE))
 
 
 @pytest.mark.parametrize("name", ["exercises", "gpu", "runner", "judge", "words"])
-def test_the_page_of_a_product_explains_the_names_of_its_face(name):
+def test_the_page_of_a_product_explains_the_names_of_its_public_api(name):
     page = (HOUSE / name / "README.md").read_text(encoding="utf-8")
     tree = ast.parse((HOUSE / name / "__init__.py").read_text(encoding="utf-8"))
     imported = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1)
@@ -177,7 +177,7 @@ def test_what_crosses_a_wall_is_seen(tmp_path):
         path.write_text(text)
     house = tmp_path / "house"
     assert upward(house) == ["house/runner/call.py:2 imports Exercise from exercises, which stands above it"]
-    assert sorted(past_faces(house), reverse=True) == [
+    assert sorted(past_apis(house), reverse=True) == [
         "house/runner/call.py:2 imports Exercise from exercises.record: import it from exercises",
         "house/exercises/record.py:2 imports answer from runner.answer: import it from runner",
         "house/exercises/record.py:1 imports _load from runner.answer: import it from runner",

@@ -41,7 +41,7 @@ def lines(seeds: int) -> Iterator[str]:
                         case.swept,
                         case.subject,
                         case.family,
-                        record.aim(case, arguments(case, number, 0)),
+                        record.category(case, arguments(case, number, 0)),
                     )
                 ).encode()
             )

@@ -16,7 +16,7 @@ HOUSE = ROOT / "autograder"
 DOOR = ("cli", "__main__")
 # From the top to the bottom: a module imports from its own product and from those that stand in a later line.
 FLOORS = ("__main__", "cli", "classroom", "exercises", "judge", "runner", "gpu", "words")
-FACES = ("gpu", "runner", "judge", "classroom", "words")
+PRODUCTS = ("gpu", "runner", "judge", "classroom", "words")
 
 
 def sources(house: Path) -> dict[str, Path]:
@@ -190,7 +190,7 @@ def run_by_judge(house: Path) -> list[str]:
     ]
 
 
-def past_faces(house: Path) -> list[str]:
+def past_apis(house: Path) -> list[str]:
     """Imports from the inside of another product. The command line enters each by its commands."""
     return [
         f"{where} imports {alias} from {module}: import it from {product(module)}"
@@ -251,10 +251,10 @@ def folders_above(folder: Path) -> list[str]:
 def table(house: Path = HOUSE) -> Iterator[str]:
     """Lines that the script prints: names across each border, and what goes up or is private."""
     crossed = crossings(house)
-    for name in FACES:
+    for name in PRODUCTS:
         yield f"names imported from {name} by other products: {sum(product(module) == name for module, _ in crossed)}"
     yield f"names that cross a border: {sum(module not in DOOR for module, _ in crossed)}"
-    yield f"past a face: {len(past_faces(house))}, upward: {len(upward(house))}, private: {len(private(house))}"
+    yield f"past a public API: {len(past_apis(house))}, upward: {len(upward(house))}, private: {len(private(house))}"
     yield f"names of modules that occur twice: {len(repeated(house))}"
 
 

@@ -11,7 +11,7 @@ from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox import probe
 from isolation import X, isolated
 
-needs_sandbox = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+needs_sandbox = pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 
 QUESTIONS = {
     "torch.cuda.is_available()": True,

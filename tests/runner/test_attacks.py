@@ -11,15 +11,15 @@ from attacks.scene import Scene
 from attacks.submissions import ROWS, attacks, honest
 from attacks.table import grade, run, run_as_user
 from graded_kernels.autograder.runner.sandbox import Worker, probe
-from graded_kernels.autograder.runner.sandbox.probe import RUNGS
+from graded_kernels.autograder.runner.sandbox.probe import LEVELS
 
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = ("ordinary values", "transposed", "each row alone")
-BEST = probe().rung
-RUNGS_HERE = [  # the best one in test-all, the others before a release
-    pytest.param(rung, marks=pytest.mark.exhaustive if rung == BEST else pytest.mark.release)
-    for rung in RUNGS
-    if BEST and RUNGS.index(rung) <= RUNGS.index(BEST)
+BEST = probe().level
+LEVELS_HERE = [  # the best one in test-all, the others before a release
+    pytest.param(level, marks=pytest.mark.exhaustive if level == BEST else pytest.mark.release)
+    for level in LEVELS
+    if BEST and LEVELS.index(level) <= LEVELS.index(BEST)
 ]
 
 pytestmark = pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
@@ -54,7 +54,7 @@ def test_every_function_in_the_rows_is_an_attack_or_serves_one():
     assert [name for name in functions if name not in found and f"def {name}(" not in texts] == []
 
 
-# Of each four one, by their names; `test_every_submission_on_every_rung` grades all of them.
+# Of each four one, by their names; `test_every_submission_on_every_level` grades all of them.
 SOME = [attack for attack in attacks().values() if not attack.slow][::4]
 
 
@@ -66,7 +66,7 @@ def test_attack(attack, stage):
 
 
 # What a wall could break: launches of several kinds, a search for the fastest, state of the module, and a lock. All of
-# them are run on this machine's best rung by make test-all.
+# them are run on this machine's best level by make test-all.
 HONEST = ("two_launches", "autotune_restores", "constants_of_the_module", "heuristics", "chunks", "flag_of_a_kernel")
 
 
@@ -109,17 +109,17 @@ def test_a_worker_that_was_there_before_is_not_taken_for_one_that_is_left(stage)
         assert worker._process.poll() is None
 
 
-@pytest.mark.parametrize("rung", RUNGS_HERE)
-def test_every_submission_on_every_rung(rung):
-    rows = run(rung, [], print)
+@pytest.mark.parametrize("level", LEVELS_HERE)
+def test_every_submission_on_every_level(level):
+    rows = run(level, [], print)
     assert not [str(row) for row in rows if row.wrong]
 
 
 @pytest.mark.release
 @pytest.mark.skipif(os.getuid() != 0, reason="not run: only root can become an unprivileged user")
-@pytest.mark.parametrize("rung", [rung for rung in RUNGS if BEST and RUNGS.index(rung) <= RUNGS.index(BEST)])
-def test_every_submission_as_an_unprivileged_user(rung):
-    rows = run_as_user(rung, [])
+@pytest.mark.parametrize("level", [level for level in LEVELS if BEST and LEVELS.index(level) <= LEVELS.index(BEST)])
+def test_every_submission_as_an_unprivileged_user(level):
+    rows = run_as_user(level, [])
     if isinstance(rows, str):
         pytest.skip(rows)
     print(*rows, sep="\n")

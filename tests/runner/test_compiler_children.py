@@ -31,7 +31,7 @@ def test_a_notebook_has_one_a_core_and_a_graders_worker_has_one(cores, children,
     monkeypatch.setattr(sandbox_compiler.atexit, "register", lambda *given: None)  # it is never started
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     assert sandbox_compiler.shared_compiler().children == children
-    if probe().rung:
+    if probe().level:
         assert Worker().compiler.children == 1
 
 

@@ -1,4 +1,4 @@
-"""The compiler's process: what it is kept from on every rung, and what a kernel that ends or fills it costs."""
+"""The compiler's process: what it is kept from at every level, and what a kernel that ends or fills it costs."""
 
 import json
 import os
@@ -13,19 +13,19 @@ from compiler_kernels import BODY, HEADER, SCALE, SM_90, cache, described, row_o
 from graded_kernels.autograder.gpu.compiler import TARGETS
 from graded_kernels.autograder.runner.sandbox import Compiler, Limits, Worker, launcher, paths, probe, roles
 from graded_kernels.autograder.runner.sandbox import compiler as sandbox_compiler
-from graded_kernels.autograder.runner.sandbox.probe import RUNGS
+from graded_kernels.autograder.runner.sandbox.probe import LEVELS
 
-BEST = probe().rung
-HERE = [rung for rung in RUNGS if BEST and RUNGS.index(rung) <= RUNGS.index(BEST)]
-
-
-def on(rungs: list[str]):
-    """The best rung in `make test`, the others in `make test-all`."""
-    marks = [pytest.param(rung, marks=() if rung == BEST else pytest.mark.exhaustive) for rung in rungs]
-    return pytest.mark.parametrize("rung", marks)
+BEST = probe().level
+HERE = [level for level in LEVELS if BEST and LEVELS.index(level) <= LEVELS.index(BEST)]
 
 
-EVERY_RUNG, WALLED = on(HERE), on([rung for rung in HERE if rung != "weak"])
+def on(levels: list[str]):
+    """The best level in `make test`, the others in `make test-all`."""
+    marks = [pytest.param(level, marks=() if level == BEST else pytest.mark.exhaustive) for level in levels]
+    return pytest.mark.parametrize("level", marks)
+
+
+EVERY_LEVEL, WALLED = on(HERE), on([level for level in HERE if level != "weak"])
 AMD = TARGETS[-1:]
 
 # Every kernel is refused that names what is not on the list. Whoever gets past the list is still behind the wall.
@@ -105,7 +105,7 @@ def machine_without_list(tmp_path, monkeypatch):
 
 
 @WALLED
-def test_python_in_the_compiler_reaches_nothing(rung, machine_without_list, tmp_path, monkeypatch):
+def test_python_in_the_compiler_reaches_nothing(level, machine_without_list, tmp_path, monkeypatch):
     monkeypatch.setenv("GRADED_KERNELS_TEST_SECRET", "token")
     secret = tmp_path / "gradebook.db"
     secret.write_text("full marks")
@@ -119,7 +119,7 @@ def test_python_in_the_compiler_reaches_nothing(rung, machine_without_list, tmp_
         )
         text = f"tensordesc<fp32[16],exec(bytes.fromhex('{code.encode().hex()}').decode())"
         source = HEADER + BODY.format(f"tl.str_to_ty({text!r}.value, None)\n    y = x")
-        with Compiler(rung) as compiler:
+        with Compiler(level) as compiler:
             row = row_of(compiler.report([described(source)], SM_90))
     assert row["status"] == "fail", row
     assert "got [] and wrote" in row["message"], row
@@ -137,40 +137,40 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 @WALLED
-def test_an_assembler_includes_no_file_of_the_teachers(rung, machine_without_list, tmp_path):
+def test_an_assembler_includes_no_file_of_the_teachers(level, machine_without_list, tmp_path):
     secret = tmp_path / "tests.s"
     secret.write_text("v_nop\n")
     visible = paths.GRADER / "gpu" / "compiler" / "visible.s"  # what the process may read it may include
     visible.write_text("v_nop\n")
-    with Compiler(rung) as compiler:
+    with Compiler(level) as compiler:
         for directive in ("include", "incbin"):
             sources = [HEADER + INCLUDE.format(directive, path) for path in (visible, secret)]
             rows = compiler.report([described(source) for source in sources], AMD)["targets"]
             assert [row["status"] for row in rows] == ["pass", "fail"], rows
 
 
-@EVERY_RUNG
-def test_with_the_list_no_rung_includes_a_file(rung, tmp_path):
+@EVERY_LEVEL
+def test_with_the_list_no_rung_includes_a_file(level, tmp_path):
     (tmp_path / "tests.s").write_text("v_nop\n")
-    with Compiler(rung) as compiler:
+    with Compiler(level) as compiler:
         source = HEADER + INCLUDE.format("include", tmp_path / "tests.s")
         row = row_of(compiler.report([described(source)], AMD))
     assert row["status"] == "fail", row
     assert "quotation marks" in row["message"], row
 
 
-def test_the_compiler_of_an_answer_runs_on_its_rung():
+def test_the_compiler_of_an_answer_runs_on_its_level():
     with Worker(HERE[0]) as worker:
-        assert worker.compiler.rung == HERE[0]
+        assert worker.compiler.level == HERE[0]
         assert worker.compiler is worker.compiler
 
 
-@EVERY_RUNG
-def test_one_kernel_finds_nothing_of_another(rung):
+@EVERY_LEVEL
+def test_one_kernel_finds_nothing_of_another(level):
     """The folder is the same, and empty when a child begins."""
-    with Compiler(rung) as compiler:
+    with Compiler(level) as compiler:
         for factor in (2.0, 3.0):
-            source = HEADER + SCALE.replace("2.0", f"{factor} + {HERE.index(rung)}")
+            source = HEADER + SCALE.replace("2.0", f"{factor} + {HERE.index(level)}")
             assert compiler.report([described(source, "scale_kernel")], SM_90)["status"] == "pass"
             assert os.listdir(compiler._folder.name) == []
         folder = compiler._folder.name
@@ -188,10 +188,10 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 """
 
 
-@EVERY_RUNG
-def test_a_kernel_that_ends_the_compiler_fails_and_takes_no_other_along(rung):
+@EVERY_LEVEL
+def test_a_kernel_that_ends_the_compiler_fails_and_takes_no_other_along(level):
     deadly, fine = described(HEADER + CONSTRAINT), described(HEADER + SCALE, "scale_kernel")
-    with Compiler(rung) as compiler:
+    with Compiler(level) as compiler:
         report = compiler.report([deadly, fine], TARGETS)
     results = {(row["kernel"], row["target"]): (row["status"], row["message"]) for row in report["targets"]}
     for target in TARGETS:

@@ -10,7 +10,7 @@ from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.torch_files import composes, leads_on, passes_on
 from graded_kernels.autograder.runner.sandbox import Isolated, Worker, probe
 
-pytestmark = pytest.mark.skipif(probe().rung in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
+pytestmark = pytest.mark.skipif(probe().level in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
 CONTRACT = EXERCISES["silu_forward"].contract
 X = torch.linspace(-3, 3, 12).reshape(3, 4)
 

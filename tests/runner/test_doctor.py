@@ -139,8 +139,8 @@ def test_the_isolation_of_this_machine():
 
     probe.cache_clear()  # this process may have tried before something was installed
     finding = doctor.isolation()
-    assert finding.message.startswith(f"isolation: {probe().rung}")
-    assert (finding.state == "ok") == (probe().rung != "weak")
+    assert finding.message.startswith(f"isolation: {probe().level}")
+    assert (finding.state == "ok") == (probe().level != "weak")
 
 
 def test_a_gpu(machine, capsys, monkeypatch):

@@ -11,7 +11,7 @@ from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox import Isolated, probe
 from graded_kernels.autograder.runner.sandbox.worker import blocked_operators
 
-BEST = probe().rung
+BEST = probe().level
 
 _ARGUMENTS = {
     "silu_forward": lambda x, g: (x,),
@@ -169,7 +169,7 @@ def test_an_allowed_sum_may_be_converted_in_a_replay():
         answer,
         EXERCISES["rms_norm_backward"].contract,
         "triton",
-        rung=BEST,
+        level=BEST,
     ) as runner:
         args = rms_arguments()
         examined = runner.examine(Call(args, order=1))

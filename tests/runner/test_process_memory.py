@@ -120,7 +120,7 @@ def _cumulated(p, weight):
     return torch.from_numpy(products.cumsum(axis=1)[:, -1])
 
 
-@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 def test_the_large_call_has_to_be_computed(worker):
     record = EXERCISES["linear_cross_entropy_forward_backward"]
     source = """
@@ -141,7 +141,7 @@ def linear_cross_entropy_forward_backward(hidden, weight, labels):
     assert int(wrong) > 100
 
 
-@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 def test_memory_that_was_given_back_is_not_counted(worker):
     """Our own answer takes a few blocks of logits at a time, each of which it frees. Were they kept in the heap, it
     would not get along with half of what is right.
@@ -197,7 +197,7 @@ def test_one_matrix_of_scores_is_too_much(name):
     assert {c.name: c.status for c in report.cases} == {cases[0].name: "pass", MEMORY: "fail"}, str(report)
 
 
-@pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive if n == "attention_forward" else ()) for n in ALL_SCORES]
 )

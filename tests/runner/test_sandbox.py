@@ -17,7 +17,7 @@ from graded_kernels.autograder.runner.sandbox import Isolated, SandboxError, Wor
 from graded_kernels.kernels.wild import silu as wild
 from isolation import RIGHT, X, isolated
 
-pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+pytestmark = pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 
 EXHAUSTIVE = pytest.mark.exhaustive
 PROBE = sys.modules[probe.__module__]  # the package shows the function under the module's name
@@ -32,13 +32,13 @@ def test_a_layer_that_lets_something_through_does_not_count(monkeypatch):
     PROBE.probe.cache_clear()
     try:
         found = PROBE.probe()
-        assert found.rung == "weak"
+        assert found.level == "weak"
         assert "seccomp: no (a process was started)" in str(found)
         with pytest.raises(SandboxError, match="isolated as weak, and good is asked for. seccomp: no"):
             PROBE.require("good")
         held.update(seccomp="", bubblewrap="not installed")
         PROBE.probe.cache_clear()
-        assert PROBE.probe().rung == "good"
+        assert PROBE.probe().level == "good"
     finally:
         PROBE.probe.cache_clear()
 
@@ -61,14 +61,14 @@ LISTS = """
 """
 
 
-@pytest.mark.parametrize("rung", [pytest.param("good", marks=EXHAUSTIVE), "strong"])
-def test_of_the_project_the_rooms_alone_can_be_read(rung):
+@pytest.mark.parametrize("level", [pytest.param("good", marks=EXHAUSTIVE), "strong"])
+def test_of_the_project_the_rooms_alone_can_be_read(level):
     """Listed from inside, and opened by name, in case a folder that cannot be listed lets its files be opened."""
-    if sandbox.RUNGS.index(probe().rung) < sandbox.RUNGS.index(rung):
+    if sandbox.LEVELS.index(probe().level) < sandbox.LEVELS.index(level):
         pytest.skip(f"not run: {probe()}")
     named = [str(path) for path in paths.PACKAGE.rglob("*.py") if ".venv" not in path.parts]
     source = "def silu_forward(x):" + LISTS.replace("ROOT", repr(str(paths.PACKAGE))).replace("NAMED", repr(named))
-    with sandbox.Worker(rung) as own, isolated(source, own) as runner:
+    with sandbox.Worker(level) as own, isolated(source, own) as runner:
         assert runner.examine(Call((X,))).first.trouble is None
         read = set(runner.printed.split())
     rooms = [paths.GRADER / room for room in paths.ROOMS]

@@ -52,7 +52,7 @@ def runs(pid: int) -> bool:
 def test_a_worker_that_does_not_end_is_killed_with_all_that_it_is(setting_up, monkeypatch):
     monkeypatch.setattr(host, "_GRACE", 0.01)
     role = SimpleNamespace(
-        command=lambda rung, control: setting_up.command, environment={"PATH": "/usr/bin:/bin"}, folder=""
+        command=lambda level, control: setting_up.command, environment={"PATH": "/usr/bin:/bin"}, folder=""
     )
     worker = host.Host("weak", role)
     worker.start()
@@ -93,12 +93,12 @@ time.sleep(300)
 """
 
 
-@pytest.mark.parametrize("rung", [probe().rung, pytest.param("good", marks=pytest.mark.exhaustive)])
-def test_the_compilers_folder_goes_with_a_process_that_is_killed(rung):
+@pytest.mark.parametrize("level", [probe().level, pytest.param("good", marks=pytest.mark.exhaustive)])
+def test_the_compilers_folder_goes_with_a_process_that_is_killed(level):
     """A notebook's kernel that is killed, say."""
-    if not rung:
+    if not level:
         pytest.skip("not run: nothing is isolated here")
-    with subprocess.Popen([sys.executable, "-c", OWNER, rung], stdout=subprocess.PIPE, text=True) as owner:
+    with subprocess.Popen([sys.executable, "-c", OWNER, level], stdout=subprocess.PIPE, text=True) as owner:
         folder = Path(owner.stdout.readline().strip())
         assert folder.is_dir()
         owner.kill()

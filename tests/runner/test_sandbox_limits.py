@@ -16,7 +16,7 @@ from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.sandbox import Budget, Isolated, Limits, Worker, probe
 from graded_kernels.autograder.runner.sandbox.worker import linux
 
-pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+pytestmark = pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 
 SILU = EXERCISES["silu_forward"]
 MIB = 1 << 20
@@ -75,7 +75,7 @@ def test_every_call_has_its_own_time(worker):
 
 
 def test_a_later_call_that_takes_too_long_is_the_second_ones_trouble(worker):
-    body = "    calls.append(1)\n    while len(calls) > 3:\n        pass\n"  # the first call, a decoy, and both others
+    body = "    calls.append(1)\n    while len(calls) > 3:\n        pass\n"  # the probe input, and both others
     with isolated(body, worker, seconds=0.5) as runner:
         runner.examine(Call((X,)))
         later = runner.examine(Call((X.clone(),)))

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder.runner.call.examination import Call
-from graded_kernels.autograder.runner.call.outcome import Decoy
+from graded_kernels.autograder.runner.call.outcome import ProbeInput
 from graded_kernels.autograder.runner.sandbox import Worker, probe
 from graded_kernels.autograder.runner.sandbox.worker.blocked_operators import holders
 from isolation import RIGHT, X, isolated
 
-pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+pytestmark = pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 
 EXHAUSTIVE = pytest.mark.exhaustive
 PROCESS = "import os\n\n\ndef silu_forward(x):\n    print(os.getpid())\n    if x[0] > 0:\n        os._exit(3)\n"
@@ -22,7 +22,9 @@ BELOW = -torch.rand(3) - 1
 
 
 def processes(runner, args: tuple) -> set[str]:
-    assert runner.examine(Call(args, decoy=lambda: Decoy((BELOW.clone(),), valid=False))).first.trouble is None
+    assert (
+        runner.examine(Call(args, probe_input=lambda: ProbeInput((BELOW.clone(),), valid=False))).first.trouble is None
+    )
     return set(runner.printed.split())
 
 
@@ -79,27 +81,27 @@ def test_nothing_is_left_open_or_running(worker):
 
 
 @pytest.mark.parametrize(
-    "rung",
-    [pytest.param(rung, marks=() if rung == probe().rung else EXHAUSTIVE) for rung in ("weak", "good", "strong")],
+    "level",
+    [pytest.param(level, marks=() if level == probe().level else EXHAUSTIVE) for level in ("weak", "good", "strong")],
 )
-def test_no_process_is_left_on_any_rung(rung):
-    if _above(rung):
-        pytest.skip(f"not run: this machine reaches {probe().rung}")
+def test_no_process_is_left_on_any_level(level):
+    if _above(level):
+        pytest.skip(f"not run: this machine reaches {probe().level}")
     source = (
         "import os, time\n\n\ndef silu_forward(x):\n    try:\n        if os.fork() == 0:\n            os.setsid()\n"
     )
     source += "            time.sleep(60)\n    except OSError:\n        pass\n    return x * x.sigmoid()\n"
-    with Worker(rung) as worker:
+    with Worker(level) as worker:
         with isolated(source, worker) as runner:
             assert runner.examine(Call((X,))).first.trouble is None
         group = Path("/proc").glob("[0-9]*/stat")
-        sleeping = [p for p in group if _parent(p) == worker._process.pid and rung == "weak"]
+        sleeping = [p for p in group if _parent(p) == worker._process.pid and level == "weak"]
     assert sleeping == []
 
 
-def _above(rung: str) -> bool:
+def _above(level: str) -> bool:
     order = ("weak", "good", "strong")
-    return order.index(rung) > order.index(probe().rung)
+    return order.index(level) > order.index(probe().level)
 
 
 def _parent(stat: Path) -> int:

@@ -19,7 +19,7 @@ from graded_kernels.autograder.runner.sandbox import Isolated, Worker, probe
 from graded_kernels.autograder.runner.sandbox.persistent_children import PersistentChildren
 from graded_kernels.autograder.runner.sandbox.wire import buffers
 
-pytestmark = pytest.mark.skipif(probe().rung is None, reason=f"not run: {probe()}")
+pytestmark = pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
 
 SILU = EXERCISES["silu_forward"]
 X = torch.linspace(-3.0, 3.0, 1000)

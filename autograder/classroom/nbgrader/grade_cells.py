@@ -49,7 +49,7 @@ class Grade(NbGraderPreprocessor):
         config=True
     )
     isolation = Enum(
-        ("", *reversed(Worker.RUNGS)), "", help="strong, good or weak; left empty, the best there is here."
+        ("", *reversed(Worker.LEVELS)), "", help="strong, good or weak; left empty, the best there is here."
     ).tag(config=True)
     allow_weak_sandbox = Bool(False, help="Grade even where answers cannot be kept from files and network.").tag(
         config=True

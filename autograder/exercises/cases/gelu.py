@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 from torch import Generator, Tensor
 
-from ...judge import Aim, Case
+from ...judge import Case, Category
 from ...runner import Args
 from .elementwise import ELEMENTWISE, elementwise
 from .signature import MakeArguments, as_they_are
@@ -42,8 +42,8 @@ def _one_form(parameters: tuple[str, ...], tail: Callable[[], Tensor], arguments
 def _named(case: Case, form: str) -> Case:
     """The case with its form in its name and hint."""
     hint = f'With approximate="{form}". {case.hint}'
-    aim = Aim.POINT if case.name in TOLD_BY else case.aim
-    return replace(case, name=f"{form}: {case.name}", hint=hint, aim=aim)
+    category = Category.POINT if case.name in TOLD_BY else case.category
+    return replace(case, name=f"{form}: {case.name}", hint=hint, category=category)
 
 
 def _turns(parameters: tuple[str, ...], arguments: MakeArguments) -> Case:

@@ -7,7 +7,7 @@ Times mean nothing, and arithmetic outside Triton is the CPU's.
 
 from typing import TYPE_CHECKING
 
-from ...words import lazy_face
+from ...words import lazy_api
 
 if TYPE_CHECKING:
     from .placement import assert_reachable
@@ -15,4 +15,4 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_reachable", "shimmed"]
 
-__getattr__ = lazy_face(__name__, __file__)
+__getattr__ = lazy_api(__name__, __file__)

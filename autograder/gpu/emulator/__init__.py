@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ...words import lazy_face
+from ...words import lazy_api
 
 if TYPE_CHECKING:
     from .emulator import Emulator
@@ -27,4 +27,4 @@ __all__ = [
     "Replay",
 ]
 
-__getattr__ = lazy_face(__name__, __file__)  # what is said of a kernel is read where Triton is not installed, too
+__getattr__ = lazy_api(__name__, __file__)  # what is said of a kernel is read where Triton is not installed, too

@@ -8,7 +8,7 @@ One idea: the function is called on a batch and on other batches of the same row
 
 from typing import TYPE_CHECKING
 
-from ...words import lazy_face
+from ...words import lazy_api
 
 if TYPE_CHECKING:
     from .batch_invariance import neighbours
@@ -16,4 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Neighbours", "neighbours"]
 
-__getattr__ = lazy_face(__name__, __file__)  # the parser needs neither, and PyTorch takes seconds
+__getattr__ = lazy_api(__name__, __file__)  # the parser needs neither, and PyTorch takes seconds

@@ -14,7 +14,7 @@ import torch
 
 from ...runner import dtype_name
 from ..comparing.closeness import Expected
-from ..records.aim import Aim
+from ..records.category import Category
 from ..records.record import BIAS, Exercise
 from ..records.ulp import HALVES, PRECISION
 from ..results.case_result import CaseResult
@@ -52,15 +52,15 @@ def judge_bias(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
     """The mean error of each output in each half format, over the cases that passed."""
     if not record.unbiased:
         return []
-    aim = Aim.POINT if BIAS in record.about else Aim.DTYPES
+    category = Category.POINT if BIAS in record.about else Category.DTYPES
     leans = [_lean(what, rounded) for what, rounded in _results(record, judged).items()]
     if not leans:
         reason = f"It is measured on {FEWEST} half-precision results that are rounded, and fewer are right."
-        return [CaseResult(BIAS, "not-run", False, reason, "", aim=aim)]
+        return [CaseResult(BIAS, "not-run", False, reason, "", category=category)]
     worst = max(leans)
     if worst.excess > 0:
-        return [CaseResult(BIAS, "fail", False, worst.sentence, "", HINT, aim=aim)]
-    return [CaseResult(BIAS, "pass", False, worst.sentence, "", aim=aim)]
+        return [CaseResult(BIAS, "fail", False, worst.sentence, "", HINT, category=category)]
+    return [CaseResult(BIAS, "pass", False, worst.sentence, "", category=category)]
 
 
 def _lean(what: str, rounded: Rounded) -> Lean:

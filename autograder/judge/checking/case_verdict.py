@@ -17,7 +17,7 @@ from ..comparing.form import FormFault, as_asked, as_given, between_elements, re
 from ..comparing.trial import Trial, describe
 from ..explaining.fingerprint import Evidence
 from ..explaining.up_to import but_for_its_graph, up_to
-from ..records.aim import Aim, Flaw
+from ..records.category import Category, Flaw
 from ..records.ulp import HALVES
 from ..report.distance import used
 from ..results.case_result import CaseResult, CaseStatus, Failure
@@ -138,11 +138,11 @@ class _CalledTrial:
         """
         exercise, case, args = self.trial.exercise, self.trial.case, self.trial.args
         more.setdefault("hint", "" if status == "pass" or self._tells_enough(trouble) else self._hint)
-        aim = exercise.aim(case, args)
+        category = exercise.category(case, args)
         if case.each_row_alone and status != "pass" and more.get("code") != NEIGHBOURS:
-            aim = Aim.PLAIN  # values that are wrong are no matter of the rows beside them
-        more |= {"convention": case.convention, "aim": aim}
-        more["shipped"] = exercise.is_for_a_shipped_bug(case, args) and aim is not Aim.PLAIN
+            category = Category.PLAIN  # values that are wrong are no matter of the rows beside them
+        more |= {"convention": case.convention, "category": category}
+        more["shipped"] = exercise.is_for_a_shipped_bug(case, args) and category is not Category.PLAIN
         more["half"] = any(t.dtype in HALVES for t in Tree(args).tensors)
         more.setdefault("near", 1.0)
         more.setdefault("form", self.form.code if self.form else "")

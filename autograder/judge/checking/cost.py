@@ -20,7 +20,7 @@ from ...runner import Args, Call, Runner, Tree
 from ...words import Quality
 from ..comparing.closeness import Expected, expect, unlike
 from ..comparing.trial import describe, unforeseeable
-from ..records.aim import Aim, Flaw
+from ..records.category import Category, Flaw
 from ..records.record import COMPILE, MEMORY, SPILLS, TRAFFIC, Case, Exercise, Large, Witness
 from ..records.ulp import ulp_size
 from ..results.case_result import CaseResult, CaseStatus
@@ -203,11 +203,22 @@ def judge_compile(
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
     rows = [row for row in report["targets"] if row["status"] == "fail"]
     if rows and all(row["slow"] for row in rows):
-        late = CaseResult(COMPILE, "fail", False, report["reason"], "", kind=Quality.EFFICIENT, aim=Aim.LAYOUTS)
+        late = CaseResult(
+            COMPILE, "fail", False, report["reason"], "", kind=Quality.EFFICIENT, category=Category.LAYOUTS
+        )
         return report, [late]
-    aims = {one.result.aim for one in judged if one.outcome and any(map(_is_among(rows), one.outcome.launches))}
-    aim = next((aim for aim in (Aim.PLAIN, Aim.DTYPES, Aim.LAYOUTS, Aim.EDGES, Aim.POINT) if aim in aims), Aim.PLAIN)
-    return report, [_compiled(report["status"], report["reason"], hint, kind, aim)]
+    categories = {
+        one.result.category for one in judged if one.outcome and any(map(_is_among(rows), one.outcome.launches))
+    }
+    category = next(
+        (
+            category
+            for category in (Category.PLAIN, Category.DTYPES, Category.LAYOUTS, Category.EDGES, Category.POINT)
+            if category in categories
+        ),
+        Category.PLAIN,
+    )
+    return report, [_compiled(report["status"], report["reason"], hint, kind, category)]
 
 
 def measured_launches(record: Exercise | Witness, judged: list[Judged]) -> list[KernelLaunch]:
@@ -284,7 +295,7 @@ def _found(record: Exercise, name: str, status: CaseStatus, message: str, inputs
     it belongs to the layouts.
     """
     more.setdefault("kind", Quality.EFFICIENT)
-    more["aim"] = Aim.POINT if name in record.about else Aim.LAYOUTS
+    more["category"] = Category.POINT if name in record.about else Category.LAYOUTS
     more["flaw"] = Flaw.VALUES if status in ("fail", "error") else None
     return CaseResult(name, status, False, message, inputs, **more)
 
@@ -294,10 +305,12 @@ def _failed(reason: str, kind: Quality) -> tuple[Figures, list[CaseResult]]:
     return report, [_compiled("fail", reason, "", kind)]
 
 
-def _compiled(status: CaseStatus, reason: str, hint: str, kind: Quality, aim: Aim = Aim.PLAIN) -> CaseResult:
-    """Returns what a GPU does not take computes nothing there. aim: of what it does not take."""
+def _compiled(
+    status: CaseStatus, reason: str, hint: str, kind: Quality, category: Category = Category.PLAIN
+) -> CaseResult:
+    """Returns what a GPU does not take computes nothing there. category: of what it does not take."""
     flaw = Flaw.VALUES if status == "fail" else None
-    return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, aim=aim, flaw=flaw)
+    return CaseResult(COMPILE, status, False, reason, "", hint, kind=kind, category=category, flaw=flaw)
 
 
 def _bytes(tensors: Args) -> int:

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import torch
 
-from ...runner import Args, Decoy, Examined, Outcome, Tree, Trouble
+from ...runner import Args, Examined, Outcome, ProbeInput, Tree, Trouble
 from ...words import Quality
 from ..comparing.closeness import Comparison, Expected, compare, compare_all, expect, near
 from ..comparing.fault import FILLED, FURTHER, Fault, counted, of_lanes
 from ..comparing.form import as_asked
 from ..comparing.trial import Trial
-from ..records.aim import Flaw
+from ..records.category import Flaw
 from ..records.record import Floors
 
-_DECOYS = 16
+_PROBE_INPUTS = 16
 _MOST = 0.5  # of the elements of an output
 _LENIENT = 4  # times the tolerance, on numbers that no later run can bring back
 FORESEEN = "foreseen"  # the code of a result that does not follow from its inputs
@@ -82,37 +82,37 @@ def _second_trouble(trouble: Trouble) -> Fault:
 
 
 def _foreseen_only(trial: Trial, examined: Examined) -> Fault | None:
-    """The fault of an answer whose result does not follow from its inputs: on each of `_DECOYS` decoys, most of what it
-    gives is wrong. Errors that some draws show and others do not are left to the case's own numbers.
+    """The fault of an answer whose result does not follow from its inputs: most of what it gives is wrong on each of
+    `_PROBE_INPUTS` probe inputs. Errors that some draws show and others do not are left to the case's own numbers.
     """
-    call, met = examined.call, examined.first.decoy or examined.again.decoy
-    if met is None or not met[0].valid or call.decoy is None:
+    call, met = examined.call, examined.first.probe_input or examined.again.probe_input
+    if met is None or not met[0].valid or call.probe_input is None:
         return None
-    fault = _on_decoy(trial, *met)
-    for _ in range(_DECOYS - 1):
+    fault = _on_probe_input(trial, *met)
+    for _ in range(_PROBE_INPUTS - 1):
         if fault is None:
             break
-        decoy = call.decoy()
-        fault = _on_decoy(trial, decoy, trial.runner.examine(replace(call, args=decoy.args)).again)
+        probe_input = call.probe_input()
+        fault = _on_probe_input(trial, probe_input, trial.runner.examine(replace(call, args=probe_input.args)).again)
     return fault
 
 
-def _on_decoy(trial: Trial, decoy: Decoy, came: Outcome) -> Fault | None:
+def _on_probe_input(trial: Trial, probe_input: ProbeInput, came: Outcome) -> Fault | None:
     if came.trouble:
         message = f"On other random numbers of the same shape it fails: {came.trouble.message}"
         return Fault(message, FORESEEN, flaw=Flaw.VALUES, near=0.0)
     known = trial.expected.estimate if trial.expected else None
-    fault = _wrong_on(trial, decoy, came, known)
-    return _wrong_on(trial, decoy, came, None) if fault and known else fault
+    fault = _wrong_on(trial, probe_input, came, known)
+    return _wrong_on(trial, probe_input, came, None) if fault and known else fault
 
 
-def _wrong_on(trial: Trial, decoy: Decoy, came: Outcome, estimate: Floors | None) -> Fault | None:
-    """estimate: of the tolerance, that of the case's own numbers; the decoy's own where it is None, which takes long
-    and alone decides against an answer.
+def _wrong_on(trial: Trial, probe_input: ProbeInput, came: Outcome, estimate: Floors | None) -> Fault | None:
+    """estimate: of the tolerance, that of the case's own numbers; the probe input's own where it is None, which takes
+    long and alone decides against an answer.
     """
-    expected = expect(trial.exercise, trial.case, decoy.args, estimate=estimate)
+    expected = expect(trial.exercise, trial.case, probe_input.args, estimate=estimate)
     outputs, _ = as_asked(expected, came.outputs)
-    message = fault_in(expected, outputs, trial.exercise.named(decoy.args), _OTHER, share=_MOST)
+    message = fault_in(expected, outputs, trial.exercise.named(probe_input.args), _OTHER, share=_MOST)
     return Fault(message, FORESEEN, flaw=Flaw.VALUES, near=near(expected, outputs)) if message else None
 
 

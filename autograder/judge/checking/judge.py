@@ -15,7 +15,7 @@ from ...runner import Args, Runner, Trouble
 from ...words import Quality
 from ..comparing.trial import Trial, arguments
 from ..explaining.fingerprint import Failing, fingerprint
-from ..records.aim import Aim
+from ..records.category import Category
 from ..records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from ..records.settings import Settings
 from ..results.case_result import CaseResult
@@ -198,7 +198,7 @@ class _CheckRequest:
             "The answer was not called again.",
             "",
             convention=case.convention,
-            aim=record.aim(case, args),
+            category=record.category(case, args),
             near=0.0,
             shipped=record.is_for_a_shipped_bug(case, args),
             code=UNREACHED,
@@ -270,7 +270,7 @@ def _answers(needed: list[CaseResult], shows_lanes: bool) -> dict[Quality, bool 
     shows_lanes: whether the calls themselves show what is not portable, as those in the emulator do.
     """
     failed = {c.kind for c in needed if c.status != "pass"}
-    right = any(c.status == "pass" and c.kind is Quality.CORRECT and c.aim is not Aim.EDGES for c in needed)
+    right = any(c.status == "pass" and c.kind is Quality.CORRECT and c.category is not Category.EDGES for c in needed)
     shown = {c.kind for c in needed if c.status == "pass" and (right or c.kind is not Quality.CORRECT)}
     called = None not in failed and (Quality.CORRECT in shown or Quality.PORTABLE in failed)
     judged = {

@@ -10,7 +10,7 @@ from ..batches.compositions import Composition, compositions
 from ..batches.dependence import Difference, difference
 from ..comparing.fault import Fault
 from ..comparing.trial import Trial
-from ..records.aim import Flaw
+from ..records.category import Flaw
 
 NEIGHBOURS = "neighbours"
 
@@ -61,7 +61,9 @@ def _in(one: Composition, trial: Trial, examined: Examined, followed: bool) -> F
 
 def _called(one: Composition, trial: Trial) -> Examined:
     layouts = tuple((dtype, torch.Size((len(one.rows), *shape[1:]))) for dtype, shape in trial.call.layouts)
-    call = replace(trial.call, args=_arguments(one, trial.args), layouts=layouts, order=None, decoy=None, fresh=True)
+    call = replace(
+        trial.call, args=_arguments(one, trial.args), layouts=layouts, order=None, probe_input=None, fresh=True
+    )
     return trial.runner.examine(call)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ...gpu import LANE_VALUES, Finding
 from ...runner import Trouble
 from ...words import Quality
-from ..records.aim import Flaw
+from ..records.category import Flaw
 from ..results.sentences import sentence
 from .closeness import Expected
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ...runner import Args, Call, Decoy, Runner, Tree, dtype_name
+from ...runner import Args, Call, ProbeInput, Runner, Tree, dtype_name
 from ..records.record import Case, Exercise
 from ..records.settings import Settings
 from .closeness import Expected, expect
@@ -52,7 +52,7 @@ class Trial:
         """The call to examine."""
         # The order comes from the name: it goes where the answer runs, and the seed of the inputs must not.
         order = zlib.crc32(self.case.name.encode()) if self.settings.backend == "triton" else None
-        draw = decoys(self.case, self.args, unforeseeable())
+        draw = probe_inputs(self.case, self.args, unforeseeable())
         layouts = self.expected.layouts if self.expected else ()
         return Call(self.args, layouts, order, self.fill, draw, twice=self.case.twice)
 
@@ -113,21 +113,21 @@ def _numbers(value: Any) -> str:
     return f"{value:.9g}" if isinstance(value, float) else repr(value)
 
 
-def decoys(case: Case, args: Args, seed: int) -> Callable[[], Decoy]:
-    """A function that makes another decoy for a case at every call: unpredictable arguments of the same kind as its
-    own, for which no table of results can be prepared. They are its inputs, drawn with numbers that ``seed`` begins.
+def probe_inputs(case: Case, args: Args, seed: int) -> Callable[[], ProbeInput]:
+    """A function that makes another probe input for a case at every call: unpredictable arguments of the same kind as
+    its own, for which no table of results can be prepared. They are its inputs, drawn with numbers from ``seed`` on.
 
     Numbers that the case gives every time are made a little smaller, each by a share of its own, which leaves zeros,
     infinities and NaN as they are and overflows nowhere; not where one argument is computed from another. Where a case
-    draws another layout every time, the decoy is not valid: any numbers in the layout of ``args``.
+    draws another layout every time, the probe input is not valid: any numbers in the layout of ``args``.
     """
 
     chance = torch.Generator().manual_seed(seed)
 
-    def draw() -> Decoy:
+    def draw() -> ProbeInput:
         drawn = case.inputs(chance)
         if _layout(drawn) != _layout(args):
-            return Decoy.any_numbers(args)
+            return ProbeInput.any_numbers(args)
         tensors = Tree(drawn).tensors
         fixed = [Tree((a,)).same_bits((given,)) for a, given in zip(tensors, Tree(args).tensors, strict=True)]
         if all(fixed) or _elementwise(tensors):
@@ -135,7 +135,7 @@ def decoys(case: Case, args: Args, seed: int) -> Callable[[], Decoy]:
             drawn = Tree(drawn).changed(
                 lambda x: x.double() * (1 - SHRUNK * torch.rand(x.shape, generator=chance)), shrunk
             )
-        return Decoy(drawn, case.raises is None)
+        return ProbeInput(drawn, case.raises is None)
 
     return draw
 

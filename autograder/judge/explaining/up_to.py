@@ -10,7 +10,7 @@ import torch
 from ...runner import Args
 from ..comparing.closeness import NEAR, Comparison, Expected, expect, near
 from ..comparing.trial import Trial
-from ..records.aim import EACH, ONE
+from ..records.category import EACH, ONE
 from ..records.ulp import comparable
 
 GRAPH = "the graph, to which it is not attached"

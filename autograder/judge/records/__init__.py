@@ -5,7 +5,7 @@ EXERCISES, find, offered        of the `table`, imported when one is asked for, 
 
 from typing import TYPE_CHECKING
 
-from ...words import lazy_face
+from ...words import lazy_api
 
 if TYPE_CHECKING:
     from .table import EXERCISES, find, offered
@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 __all__ = ["EXERCISES", "find", "offered"]
 
 # A list of the notebooks of a class needs names alone, and PyTorch takes seconds.
-__getattr__ = lazy_face(__name__, __file__)
+__getattr__ = lazy_api(__name__, __file__)

@@ -14,7 +14,7 @@ import torch
 
 from ...gpu import ATEN
 from ...runner import Args, Contract, Tree
-from .aim import Aim
+from .category import Category
 from .ulp import FLOAT8, comparable
 
 COMBINING = ATEN.combining  # for `Exercise.refused` where a sum is the exercise: what adds up elements of a tensor
@@ -126,7 +126,7 @@ class Case:
     hidden: an instructor's own; the report tells its name, the kind of its input and the hint.
     convention: what the case rests on that mathematics leaves open and a library has to choose. Where asked to, the
         check takes PyTorch's choice (`Exercise.peer`) for right as well.
-    aim: what it is about, where its arguments do not say so (`Exercise.aim`).
+    category: what it is about, where its arguments do not say so (`Exercise.category`).
     each_row_alone: whether the answer is called on other batches of the rows, too, in which each row has to have the
         same bits; rows are dimension 0 of the first argument and of each output. Wrong values in it count as plain.
     twice: whether gradients are those of a second way through the graph (`Call`).
@@ -145,7 +145,7 @@ class Case:
     repaired: Callable[[Args], Args] | None = None
     hidden: bool = False
     convention: Convention = ""
-    aim: Aim | None = None
+    category: Category | None = None
     each_row_alone: bool = False
     twice: bool = False
     family: str = ""
@@ -385,27 +385,27 @@ class Exercise:
         """
         return Exercise.floors(self, args) if self.tolerance.estimated else None
 
-    def aim(self, case: Case, args: Args) -> Aim:
+    def category(self, case: Case, args: Args) -> Category:
         """Returns what a case is about: what the record says, or else what its arguments are."""
         if case.name in self.about:
-            return Aim.POINT
-        if case.aim:
-            return case.aim
+            return Category.POINT
+        if case.category:
+            return case.category
         tensors = Tree(args).tensors
         if case.raises or case.convention or Tree(args).any_empty:
-            return Aim.EDGES
+            return Category.EDGES
         if any(t.dtype in (torch.float16, torch.bfloat16) for t in tensors):
-            return Aim.DTYPES
+            return Category.DTYPES
         if not all(t.is_contiguous() for t in tensors):
-            return Aim.LAYOUTS
-        return Aim.PLAIN if ordinary(args) else Aim.EDGES
+            return Category.LAYOUTS
+        return Category.PLAIN if ordinary(args) else Category.EDGES
 
     def is_for_a_shipped_bug(self, case: Case, args: Args) -> bool:
         """Returns whether the case is of the point or of the edges and there for a bug that shipped, so that an answer
         which fails it has that bug, or does no better.
         """
         seen = case.name in {bug.seen_by for bug in self.wild if isinstance(bug, WildBug)}
-        return seen and self.aim(case, args) in (Aim.POINT, Aim.EDGES)
+        return seen and self.category(case, args) in (Category.POINT, Category.EDGES)
 
     @property
     def signature(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import torch
 
 from ...runner import Args, Tree
-from .aim import Aim
+from .category import Category
 from .derived import FormulaError
 from .record import (
     BIAS,
@@ -160,8 +160,8 @@ def _of_case(record: Exercise, case: Case, called: bool) -> Iterator[str]:
     except TypeError as error:
         yield f"its {len(args)} arguments do not fit the oracle's parameters: {error}"
         return
-    if case.aim not in (None, *Aim):
-        yield f"its aim is {case.aim!r}: write one of {', '.join(Aim)}"
+    if case.category not in (None, *Category):
+        yield f"its category is {case.category!r}: write one of {', '.join(Category)}"
     yield from _of_arguments(record, case, args, called)
     yield from _of_written(record, args)
     if not _alike(args, again):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...words import Quality
-from ..records.aim import Aim, Flaw
+from ..records.category import Category, Flaw
 
 CaseStatus = Literal["pass", "fail", "error", "not-run"]
 
@@ -65,7 +65,7 @@ class CaseResult:
     kind: the quality that a failure shows the answer to lack; None where the answer was not judged at all.
     code, place: why it fails and where, as `sentences` has them: other cases that fail for one reason have the same.
     convention: what it rests on that is a library's choice (`record.Case`).
-    aim: what it is about; None where no points depend on it. flaw: how it fails, None where it does not. near: the
+    category: what it is about; None where no points depend on it. flaw: how it fails, None where it does not. near: the
         share of the outputs that are right within 1 %, in whatever dtype; None where no call was made for it.
     form: what is wrong with the form of the outputs, as `scoring.FORMS` has it; their values are judged as if it were
         right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common.
@@ -94,7 +94,7 @@ class CaseResult:
     code: str = ""
     place: str = ""
     convention: str = ""
-    aim: Aim | None = None
+    category: Category | None = None
     flaw: Flaw | None = None
     near: float | None = None
     form: str = ""
@@ -108,7 +108,7 @@ class CaseResult:
     def stored(cls, case: Mapping[str, Any]) -> "CaseResult":
         """The case of a stored report (`ReportData.to_dict`), with all that its points depend on."""
         same = "name status bonus message inputs hidden near form shipped suspect".split()
-        words = {"kind": Quality, "aim": Aim, "flaw": Flaw}
+        words = {"kind": Quality, "category": Category, "flaw": Flaw}
         fields = {name: case[name] for name in same}
         fields |= {name: case[name] and word(case[name]) for name, word in words.items()}
         return cls(**fields, up_to=tuple((name, factor) for name, factor in case["up_to"]))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ...words import Quality
-from ..records.aim import EACH, ONE, Aim, Flaw
+from ..records.category import EACH, ONE, Category, Flaw
 from .case_result import CaseResult
 
 EFFECTS, POINT, LIMIT = "effects", "point", "limit"
@@ -112,7 +112,7 @@ def _rows(cases: Sequence[CaseResult], costs: Mapping[str, float]) -> Iterator[_
     elif suspects := list(dict.fromkeys(case.suspect for case in cases if case.suspect)):
         yield from _of_witnesses(cases, suspects)
     else:
-        cases = [case for case in cases if case.aim]
+        cases = [case for case in cases if case.category]
         failing = [case for case in cases if case.status != "pass"]
         wrong = [case for case in failing if case.flaw not in (Flaw.EFFECT, Flaw.FORM)]
         yield from _of_categories(wrong, [case for case in failing if case.flaw is Flaw.EFFECT], costs)
@@ -134,26 +134,26 @@ def _of_categories(
     """Each category in which a case fails, the dearest first, which alone costs."""
     first: dict[str, tuple[float, CaseResult]] = {}
     for case in wrong:
-        if case.aim is not Aim.POINT:
-            first.setdefault(str(case.aim), (costs[str(case.aim)], case))
+        if case.category is not Category.POINT:
+            first.setdefault(str(case.category), (costs[str(case.category)], case))
     if effects:
-        dearest = max(effects, key=lambda case: costs[str(case.aim)])
-        first[EFFECTS] = min(costs[EFFECTS], costs[str(dearest.aim)]), dearest
+        dearest = max(effects, key=lambda case: costs[str(case.category)])
+        first[EFFECTS] = min(costs[EFFECTS], costs[str(dearest.category)]), dearest
     for number, (name, (cost, case)) in enumerate(sorted(first.items(), key=lambda item: -item[1][0])):
         yield _Row(name, case, note=DEARER) if number else _Row(name, case, cost)
 
 
 def _of_point(cases: Sequence[CaseResult], wrong: Sequence[CaseResult], cost: float) -> Iterator[_Row]:
     """The point, of which all cases or some fail; and a case that is there for a bug that shipped."""
-    missed = [case for case in wrong if case.aim is Aim.POINT]
-    most, note = (100.0, "") if len(missed) < sum(case.aim is Aim.POINT for case in cases) else (HALF, MISSED)
+    missed = [case for case in wrong if case.category is Category.POINT]
+    most, note = (100.0, "") if len(missed) < sum(case.category is Category.POINT for case in cases) else (HALF, MISSED)
     yield from (_Row(POINT, case, cost, most, note) for case in missed[:1])
     yield from (_Row(LIMIT, case, most=HALF, note=SHIPPED) for case in wrong if case.shipped)
 
 
 def _of_plain_values(cases: Sequence[CaseResult]) -> Iterator[_Row]:
     """A limit where few of the plain cases are right within 1 %. A teacher's own are not among them."""
-    plain = [case for case in cases if case.aim is Aim.PLAIN and case.near is not None and not case.hidden]
+    plain = [case for case in cases if case.category is Category.PLAIN and case.near is not None and not case.hidden]
     off = [case for case in plain if case.near != 1]
     right, few = len(plain) - len(off), len(plain) / 3
     if right < few:

@@ -14,7 +14,7 @@ of inputs are made from the example arguments. All of it becomes an `Exercise`, 
 
 from typing import TYPE_CHECKING
 
-from ...words import lazy_face
+from ...words import lazy_api
 
 if TYPE_CHECKING:
     from ...runner import CandidateError, CompareError
@@ -25,4 +25,4 @@ if TYPE_CHECKING:
 
 __all__ = ["CandidateError", "Code", "CompareError", "compare", "inputs", "reproduce", "reproduce_job"]
 
-__getattr__ = lazy_face(__name__, __file__)  # the parser needs none of them, and PyTorch takes seconds
+__getattr__ = lazy_api(__name__, __file__)  # the parser needs none of them, and PyTorch takes seconds

@@ -46,7 +46,7 @@ class Candidate:
     def runner(self, contract: Contract, above: int, note: Noting | None = None, shown: bool = False) -> InProcess:
         """Calls it. above: the number of upstream gradients, where gradients are compared. note: called with how each
         call computed, where it computes: a branch on a shape, or on whether gradients are asked for, is no answer.
-        shown: of no account here.
+        shown: not used.
         """
         watch = note and partial(self._watch, note, above)
         return _runner(self.callee, contract, CallForm(0, above=above), self.session, watch)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ...runner import Args, CompareError, Tree
-from ..records.aim import Aim
+from ..records.category import Category
 from ..records.derived import derived
 from ..records.record import Case, Exercise, Floors, Output
 from ..records.ulp import FLOAT8, HALVES, comparable, ulp_size
@@ -17,8 +17,8 @@ from .reference import Reference, as_float32, parts, signed
 GRADIENT = 8.0  # what the cancellation of another formula may cost
 DRAWS = 100  # of a family that the reference took once
 SEEDS = 1000  # of the cases of one seed: `judge.comparing.trial.arguments`
-AIMS = {"values": None, "sizes": None, "empty": Aim.EDGES, "no columns": Aim.EDGES}
-AIMS |= {"layout": Aim.LAYOUTS, "dtype": Aim.DTYPES}
+CATEGORY_OF = {"values": None, "sizes": None, "empty": Category.EDGES, "no columns": Category.EDGES}
+CATEGORY_OF |= {"layout": Category.LAYOUTS, "dtype": Category.DTYPES}
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _case(reference: Reference, family: Family, gradients: bool) -> Case:
         family.name,
         lambda generator: called_with(reference, family, generator, gradients),
         family.what,
-        aim=AIMS[family.kind],
+        category=CATEGORY_OF[family.kind],
         twice=family.twice,
     )
 

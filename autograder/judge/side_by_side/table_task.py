@@ -11,8 +11,8 @@ from .process import TableProcess
 from .table_job import ComparisonJob
 
 
-def made(job: str, rung: str, seconds: float) -> str:
-    """The verdict on a job, both as JSON, or ``{"unfit": reason}``. rung: of no account here. seconds: of processor
+def made(job: str, level: str, seconds: float) -> str:
+    """The verdict on a job, both as JSON, or ``{"unfit": reason}``. level: not used. seconds: of processor
     time that the job may take.
     """
     process = _process(threading.get_ident())

@@ -77,8 +77,8 @@ class Work:
 class Job(Work):
     """One check. cases: the text of the teacher's file of cases for this exercise, or "". isolated: False where
     the teacher allows answers that cannot be kept from files and network; such a verdict counts nowhere else. On the
-    other rungs an answer computes the same. record: the text of the file with the exercise's record, where that is
-    neither the course's nor an installed package's.
+    other levels of isolation an answer computes the same. record: the text of the file with the exercise's record,
+    where that is neither the course's nor an installed package's.
     """
 
     answer: Answer

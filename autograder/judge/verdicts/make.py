@@ -66,13 +66,13 @@ def make_verdict(job: Job, worker: Worker, checks: int = 1, notebook: Budget | N
     )
 
 
-def check(job: str, rung: str) -> str:
+def check(job: str, level: str) -> str:
     """Returns what a worker of a cluster does: the verdict on a job, both as JSON; or ``{"unfit": reason}`` or
-    ``{"failed": reason}``. rung: as `shared_worker` has it.
+    ``{"failed": reason}``. level: as `shared_worker` has it.
     """
     try:
         wanted = Job.from_json(job)
-        worker = shared_worker(rung, wanted.isolated)
+        worker = shared_worker(level, wanted.isolated)
     except (OtherVersions, SandboxError) as error:
         return json.dumps({UNFIT: str(error)})
     try:
@@ -127,16 +127,16 @@ def _cut(value: Any) -> Any:
     return value[:_CUT] if isinstance(value, str) else value
 
 
-def shared_worker(rung: str, isolated: bool, start: bool = True) -> Worker:
+def shared_worker(level: str, isolated: bool, start: bool = True) -> Worker:
     """The process in which all answers are called that this process has checked, each in children of its own.
 
-    rung: the best there is where it is "". isolated: whether it has to keep answers from files and network. start:
+    level: the best there is where it is "". isolated: whether it has to keep answers from files and network. start:
     now, so that its imports go on during other work; else with the first answer. Raises SandboxError.
     """
     global _shared
     if _shared is None:
-        worker = Worker(rung or None, isolated=isolated)
-        if isolated and rung == "weak":
+        worker = Worker(level or None, isolated=isolated)
+        if isolated and level == "weak":
             raise SandboxError("c.Grade.isolation is weak, and c.Grade.allow_weak_sandbox is not set")
         _shared = worker
         atexit.register(_shared.close)

@@ -38,14 +38,14 @@ class Cluster:
         "distributed.admin.system-monitor.interval": "5s",
     }
 
-    def __init__(self, client: Client, rung: str, threads: Callable[[], int] | None = None):
+    def __init__(self, client: Client, level: str, threads: Callable[[], int] | None = None):
         """threads: how many there are now; by default the scheduler is asked."""
-        self._client, self._rung, self._threads = client, rung, threads
+        self._client, self._level, self._threads = client, level, threads
         self.dashboard = client.dashboard_link
 
     @classmethod
     @contextmanager
-    def at(cls, address: str, rung: str) -> "Iterator[Cluster]":
+    def at(cls, address: str, level: str) -> "Iterator[Cluster]":
         """The one at ``address``; certificates for ``tls://`` come from Dask's own configuration. Raises NoWorker."""
         with cls.configured():
             try:
@@ -53,7 +53,7 @@ class Cluster:
             except (OSError, ValueError, TypeError) as error:
                 raise NoWorker(f"no scheduler answers at {address}: {error}") from None
             with client:
-                yield cls(client, rung)
+                yield cls(client, level)
 
     @classmethod
     @contextmanager
@@ -69,7 +69,7 @@ class Cluster:
 
     def run(self, queue: deque[W], work: Callable[[str, str], str]) -> Iterator[tuple[W, dict[str, Any] | None]]:
         """Each job of the queue with what came of it, or None where it ended `DEATHS` workers. Jobs may be added to the
-        queue between two results. work: called in a worker with the job and the rung, text that returns text. Raises
+        queue between two results. work: called in a worker with the job and the level, text that returns text. Raises
         NoWorker.
         """
         running: dict[Future[str], W] = {}
@@ -80,7 +80,7 @@ class Cluster:
             for _ in range(min(room, len(queue))):
                 job = queue.popleft()
                 key = f"{job.name}-{job.key}"
-                future = self._client.submit(work, job.to_json(), self._rung, key=key, pure=True)
+                future = self._client.submit(work, job.to_json(), self._level, key=key, pure=True)
                 running[future] = job
                 done.add(future)
 

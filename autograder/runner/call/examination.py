@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import torch
 
 from ...gpu import KernelLaunch, Target, mode
-from .outcome import Decoy, Outcome, Trouble
+from .outcome import Outcome, ProbeInput, Trouble
 from .tree import Args
 
 Layouts = tuple[tuple[torch.dtype, torch.Size], ...]  # of results, one by one
@@ -28,8 +28,8 @@ class Call:
     for results of this size, and for small results of any other.
     order: seeds another order of the programs of every launch, for the second call; None for an answer without kernels.
     fill: what masked-off lanes of a load without ``other`` hold; poison where it is None.
-    decoy: makes other arguments of the same kind, at every call new ones, on which an isolated runner calls the answer,
-    too; where it is None, random numbers of the same layout.
+    probe_input: makes other arguments of the same kind, at every call new ones, on which an isolated runner calls the
+    answer, too; where it is None, random numbers of the same layout.
     memory: bytes that the answer's process may hold for this call, where the runner can limit them (`Facts`).
     twice: whether gradients are those of a second way through the graph (`Callee`); of code in a sandbox those of the
     first.
@@ -40,14 +40,14 @@ class Call:
     layouts: Layouts = ()
     order: int | None = None
     fill: float | None = None
-    decoy: Callable[[], Decoy] | None = None
+    probe_input: Callable[[], ProbeInput] | None = None
     memory: int | None = None
     twice: bool = False
     fresh: bool = False
 
-    def new_decoy(self) -> Decoy:
-        """Another decoy: the call's own, or else any numbers in the layout of its arguments."""
-        return self.decoy() if self.decoy else Decoy.any_numbers(self.args)
+    def new_probe_input(self) -> ProbeInput:
+        """Another probe input: the call's own, or else any numbers in the layout of its arguments."""
+        return self.probe_input() if self.probe_input else ProbeInput.any_numbers(self.args)
 
 
 class Examined:

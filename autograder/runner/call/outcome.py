@@ -91,11 +91,11 @@ class Outcome:
     looser: tuple[str, ...] = ()  # operations whose result on a GPU may differ from the emulator's
     finished: bool = False  # whether a kernel's sum, one number, was divided or multiplied with PyTorch
     undefined: bool = False  # whether a load had masked-off lanes and no `other`
-    decoy: "tuple[Decoy, Outcome] | None" = None  # of an isolated answer: what it was called on before, and what came
+    probe_input: "tuple[ProbeInput, Outcome] | None" = None  # of an isolated answer: what it was called on before
 
 
 @dataclass(frozen=True)
-class Decoy:
+class ProbeInput:
     """Unpredictable arguments, of the same layout as those of a call. valid: whether the exercise's contract
     covers them, so that there is a right result for them.
     """
@@ -104,7 +104,7 @@ class Decoy:
     valid: bool
 
     @classmethod
-    def any_numbers(cls, args: Args) -> "Decoy":
+    def any_numbers(cls, args: Args) -> "ProbeInput":
         """Random arguments in the layout of ``args``, which the exercise's contract may not cover."""
         chance = torch.Generator().manual_seed(int.from_bytes(os.urandom(7)))
         return cls(Tree(args).map(lambda a: any_numbers(a, chance)), valid=False)

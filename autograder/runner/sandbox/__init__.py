@@ -1,7 +1,7 @@
 """Isolation: answers run in a worker process that contains no secrets and can do nothing but compute.
 
-    probe()        which mechanisms work on this machine, and the level of isolation ("rung") they give; printable
-    require(rung)  raises SandboxError below this rung: "good" for a class, "weak" for one's own code
+    probe()        which mechanisms work on this machine, and the level of isolation they give; printable
+    require(level)  raises SandboxError below this level: "good" for a class, "weak" for one's own code
     Compiler       compiles kernels for GPUs, as isolated as an answer
     Isolated       the runner; Limits, of one call; Budget, of several calls; Worker, which several answers can share
 
@@ -14,17 +14,17 @@ concern, grade each class in a virtual machine or a container of its own.
 
 from typing import TYPE_CHECKING
 
-from ...words import lazy_face
+from ...words import lazy_api
 from .answers import Worker
-from .probe import RUNGS, Layer, Probe, SandboxError, probe, require
+from .probe import LEVELS, Layer, Probe, SandboxError, probe, require
 from .watch import Budget, Limits
 
 if TYPE_CHECKING:
     from .compiler import Compiler
     from .isolated import Isolated
 
-__all__ = ["RUNGS", "Budget", "Compiler", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe"]
+__all__ = ["LEVELS", "Budget", "Compiler", "Isolated", "Layer", "Limits", "Probe", "SandboxError", "Worker", "probe"]
 __all__ += ["require"]
 
 # On first use, and PyTorch with it: a worker can start first and do its own imports in parallel.
-__getattr__ = lazy_face(__name__, __file__)
+__getattr__ = lazy_api(__name__, __file__)

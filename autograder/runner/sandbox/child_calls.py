@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..call.examination import Index
-from ..call.outcome import Decoy, Outcome
+from ..call.outcome import Outcome, ProbeInput
 from ..call.tree import Args
 from .status import Status
 
@@ -41,23 +41,23 @@ class Came(NamedTuple):
 class Asked:
     """Holds what came of calls on other arguments and then on those that are examined.
 
-    decoy: of the call on others. first: of the first call on those that are examined; where there was none, because the
-    process ended before, that of the decoy. second: of the next; None where there was none.
+    probe_input: of the call on others. first: of the first call on those that are examined; where there was none,
+    because the process ended before, that of the probe input. second: of the next; None where there was none.
     """
 
-    decoy: Came
+    probe_input: Came
     first: Came
     second: Came | None = None
 
     @classmethod
     def of(cls, came: Sequence[Came]) -> "Asked":
         """Returns what came of the calls that were started, in order: one at least."""
-        decoy, first, second, *_ = *came, None, None
-        assert decoy is not None
-        return cls(decoy, first or decoy, second)
+        probe_input, first, second, *_ = *came, None, None
+        assert probe_input is not None
+        return cls(probe_input, first or probe_input, second)
 
-    def beside(self, decoy: Decoy) -> Outcome:
-        """The outcome of the first call, with the decoy and what came of it, where both were called."""
-        if self.first is not self.decoy:
-            self.first.outcome.decoy = decoy, self.decoy.outcome
+    def beside(self, probe_input: ProbeInput) -> Outcome:
+        """The outcome of the first call, with the probe input and what came of it, where both were called."""
+        if self.first is not self.probe_input:
+            self.first.outcome.probe_input = probe_input, self.probe_input.outcome
         return self.first.outcome

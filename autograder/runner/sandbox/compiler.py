@@ -30,15 +30,15 @@ LIMITS = Limits(seconds=12.0, total_seconds=60.0, memory=2 << 30)
 class Compiler:
     """Compiles the kernels of one answer at a time. Its process starts on first use.
 
-    rung: the level of isolation, by default the best available. limits: for everything compiled for one report; each
+    level: the level of isolation, by default the best available. limits: for everything compiled for one report; each
     job may take all of it. hidden: as in `answers.Worker`. children: that compile at the same time; more than one where
     a core would be idle. spent: seconds of processor time of everything that it has compiled.
     """
 
     def __init__(
-        self, rung: str | None = None, limits: Limits = LIMITS, hidden: tuple[str, ...] = (), children: int = 1
+        self, level: str | None = None, limits: Limits = LIMITS, hidden: tuple[str, ...] = (), children: int = 1
     ):
-        self.rung, self.limits, self.hidden, self.children = rung, limits, hidden, children
+        self.level, self.limits, self.hidden, self.children = level, limits, hidden, children
         self.spent = 0.0
         self._worker: Host | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -119,7 +119,7 @@ class Compiler:
         try:
             if self._worker is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="graded-kernels-compiler-")
-                self._worker = Host(self.rung, roles.compiling(os.path.realpath(self._folder.name), self.hidden))
+                self._worker = Host(self.level, roles.compiling(os.path.realpath(self._folder.name), self.hidden))
             self._worker.start()
             return self._worker
         except SandboxError as error:

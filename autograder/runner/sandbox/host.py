@@ -29,16 +29,16 @@ class WorkerLost(Exception):
 class Host:
     """A process that forks a child for every task. It serves any number of answers and keeps no state of them.
 
-    rung: the level of isolation, by default the best available. role: what its children do. lost: how many times the
-    process ended during a call. Raises SandboxError if the rung is not available.
+    level: the level of isolation, by default the best available. role: what its children do. lost: how many times the
+    process ended during a call. Raises SandboxError if the level is not available.
     """
 
-    def __init__(self, rung: str | None, role: Role):
-        best = rung or probe().rung
+    def __init__(self, level: str | None, role: Role):
+        best = level or probe().level
         if best is None:
             raise SandboxError(f"{probe()}. Check without isolation instead.")
         require(best)
-        self.rung, self.role = best, role
+        self.level, self.role = best, role
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
@@ -118,7 +118,7 @@ class Host:
         self._complaints, self._waiting = tempfile.TemporaryFile(), True
         with theirs:
             self._process = subprocess.Popen(
-                self.role.command(self.rung, theirs.fileno()),
+                self.role.command(self.level, theirs.fileno()),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -51,7 +51,7 @@ class Isolated:
     worker: one that answers share; without it, one is started, and ends with the ``with`` block.
     watch: called with the proof of each call of code that computes as it likes, when its kernels are replayed: the
     replay is then the second call.
-    rung: the level of isolation of a worker that is started, by default the best available. Raises SandboxError if it
+    level: the level of isolation of a worker that is started, by default the best available. Raises SandboxError if it
     is not available.
     """
 
@@ -64,11 +64,11 @@ class Isolated:
         limits: Limits = Limits(),  # noqa: B008  frozen
         notebook: Budget | None = None,
         worker: Worker | None = None,
-        rung: str | None = None,
+        level: str | None = None,
         watch: Callable[[Proof], object] | None = None,
     ):
         self.answer, self.contract, self.backend, self.limits = answer, contract, backend, limits
-        self._worker = worker or Worker(rung)
+        self._worker = worker or Worker(level)
         self._own, self._watch = worker is None, watch
         self._children = PersistentChildren(self._worker)
         self._sources = Sources(answer.python, answer.name, answer.modules)
@@ -99,14 +99,14 @@ class Isolated:
 
     @property
     def facts(self) -> Facts:
-        """Its compiler compiles what the answer launches on the rung that the answer runs on."""
+        """Its compiler compiles what the answer launches at the level of isolation that the answer has."""
         return Facts("emulator", isolated=True, limits_memory=True, compiler=self._worker.compiler)
 
     def examine(self, call: Call) -> Examined:
         """See `Runner.examine`. Troubles in addition to an answer's own: ``timeout``, ``memory`` and ``crashed``.
 
-        Every call but the first is made in a process that has already called the answer on a decoy. The decoy's result
-        is in the outcome of the first or the second call.
+        Every call but the first is made in a process that has already called the answer on a probe input. The result on
+        it is in the outcome of the first or the second call.
 
         With ``call.memory`` the process may hold so many bytes, and the slack of `confine.limit`, beyond what it holds
         before it loads the answer. The operating system enforces the limit, however memory is allocated.
@@ -115,7 +115,7 @@ class Isolated:
             limits = replace(self.limits, memory=min(call.memory, self.limits.memory), grace=SLACK)
             return Examined(call, self._alone(ChildCall(call.args, 0), call, limits))
         if call.fresh or any(a is b for a in Tree(self._seen).tensors for b in Tree(call.args).tensors):
-            # What is recorded on a decoy owes nothing to the arguments only where its process has not seen them before.
+            # What is recorded on a probe input owes nothing to the arguments only where its process has not seen them.
             self._children.end(self._job["mode"])
         self._seen, new = call.args, self._new
         self._new = False
@@ -128,17 +128,17 @@ class Isolated:
         return self._torch(call)
 
     def proof(self, call: Call) -> Proof:
-        """Calls a Triton answer on a decoy, for the record, then on the arguments."""
-        decoy = ChildCall(call.new_decoy().args, plan=True, needed=False)
-        calls = [decoy, ChildCall(call.args, 0, fill=call.fill), ChildCall(call.args, plan=True)]
-        asked, repeated = Asked.of(self._ask(dict(self._job), calls, call.layouts)), replace(call, decoy=None)
+        """Calls a Triton answer on a probe input, for the record, then on the arguments."""
+        probe_input = ChildCall(call.new_probe_input().args, plan=True, needed=False)
+        calls = [probe_input, ChildCall(call.args, 0, fill=call.fill), ChildCall(call.args, plan=True)]
+        asked, repeated = Asked.of(self._ask(dict(self._job), calls, call.layouts)), replace(call, probe_input=None)
         return Proof(self._answering, call, asked, lambda: self.examine(repeated).first)
 
     def _any(self, call: Call) -> "_AnyCode":
-        """Calls code that computes as it likes on a decoy, then on the arguments."""
-        decoy = call.new_decoy()
-        calls = [ChildCall(decoy.args, 1, needed=False), ChildCall(call.args, 0, fill=call.fill)]
-        return _AnyCode(call, Asked.of(self._ask(dict(self._job), calls, call.layouts)).beside(decoy), self)
+        """Calls code that computes as it likes on a probe input, then on the arguments."""
+        probe_input = call.new_probe_input()
+        calls = [ChildCall(probe_input.args, 1, needed=False), ChildCall(call.args, 0, fill=call.fill)]
+        return _AnyCode(call, Asked.of(self._ask(dict(self._job), calls, call.layouts)).beside(probe_input), self)
 
     def once(self, call: Call, order: int | None = None, fill: float | None = None) -> Outcome:
         """The call and nothing else, in the process of the last one."""
@@ -150,11 +150,11 @@ class Isolated:
         return came.outcome
 
     def _torch(self, call: Call) -> "_ExaminedIsolated":
-        """Calls the answer on a decoy, then twice on the arguments."""
-        decoy = call.new_decoy()
-        calls = [ChildCall(decoy.args, 2, needed=False), ChildCall(call.args, 0), ChildCall(call.args, 1)]
+        """Calls the answer on a probe input, then twice on the arguments."""
+        probe_input = call.new_probe_input()
+        calls = [ChildCall(probe_input.args, 2, needed=False), ChildCall(call.args, 0), ChildCall(call.args, 1)]
         asked = Asked.of(self._ask(dict(self._job), calls, call.layouts))
-        return _ExaminedIsolated(call, asked.beside(decoy), asked.second and asked.second.outcome, self)
+        return _ExaminedIsolated(call, asked.beside(probe_input), asked.second and asked.second.outcome, self)
 
     def _ask(
         self,

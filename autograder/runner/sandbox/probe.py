@@ -1,4 +1,4 @@
-"""Says which isolation mechanisms work on this machine. Each one is tried; those that hold determine the rung."""
+"""Says which isolation mechanisms work on this machine. Each one is tried; those that hold determine the level."""
 
 import contextlib
 import functools
@@ -13,7 +13,7 @@ from typing import Any
 from . import bubblewrap, launcher, paths
 from .worker import linux, syscalls
 
-RUNGS = ("weak", "good", "strong")
+LEVELS = ("weak", "good", "strong")
 MEANING = {
     "strong": "bubblewrap, Landlock, seccomp, limits, memory watch, wall clock",
     "good": "Landlock or bubblewrap, seccomp, limits, memory watch, wall clock",
@@ -42,20 +42,20 @@ class Layer:
 
 @dataclass(frozen=True)
 class Probe:
-    """All layers, and the best rung that they give: ``strong``, ``good`` or ``weak``; None if answers cannot be
+    """All layers, and the best level that they give: ``strong``, ``good`` or ``weak``; None if answers cannot be
     isolated at all.
     """
 
     layers: tuple[Layer, ...]
-    rung: str | None
+    level: str | None
 
     def has(self, name: str) -> bool:
         """Returns whether the layer of this name works."""
         return any(layer.works for layer in self.layers if layer.name == name)
 
     def __str__(self) -> str:
-        means = MEANING[self.rung] if self.rung else "answers run in this process only"
-        return "\n".join([f"isolation: {self.rung or 'none'} ({means})", *(f"  {layer}" for layer in self.layers)])
+        means = MEANING[self.level] if self.level else "answers run in this process only"
+        return "\n".join([f"isolation: {self.level or 'none'} ({means})", *(f"  {layer}" for layer in self.layers)])
 
 
 @functools.cache
@@ -80,21 +80,21 @@ def probe() -> Probe:
     works = {layer.name for layer in layers if layer.works}
     kept_in = {"seccomp", "limits", "memory watch"} <= works
     if kept_in and {"bubblewrap", "landlock"} <= works:
-        rung = "strong"
+        level = "strong"
     else:
-        rung = "good" if kept_in and works & {"bubblewrap", "landlock"} else "weak"
-    return Probe(layers, rung)
+        level = "good" if kept_in and works & {"bubblewrap", "landlock"} else "weak"
+    return Probe(layers, level)
 
 
-def require(rung: str) -> Probe:
-    """Returns the probe if it gives at least ``rung``. Raises SandboxError, and ValueError for an unknown rung."""
-    if rung not in RUNGS:
-        raise ValueError(f"{rung!r} is not a level of isolation; there are {', '.join(RUNGS)}")
+def require(level: str) -> Probe:
+    """Returns the probe if it gives at least ``level``. Raises SandboxError, and ValueError for an unknown level."""
+    if level not in LEVELS:
+        raise ValueError(f"{level!r} is not a level of isolation; there are {', '.join(LEVELS)}")
     found = probe()
-    if found.rung is None or RUNGS.index(found.rung) < RUNGS.index(rung):
+    if found.level is None or LEVELS.index(found.level) < LEVELS.index(level):
         missing = "; ".join(str(layer) for layer in found.layers if not layer.works)
         raise SandboxError(
-            f"answers would be isolated as {found.rung or 'nothing'}, and {rung} is asked for. {missing}. "
+            f"answers would be isolated as {found.level or 'nothing'}, and {level} is asked for. {missing}. "
             "Install bubblewrap, use Linux 5.13 or later, or grade in a virtual machine."
         )
     return found

@@ -13,7 +13,7 @@ import torch
 
 from ...gpu import ATEN, KernelLaunch
 from ..call.examination import Call, Examined, Index, Layouts
-from ..call.outcome import FINISHING, Decoy, MovedBytes, Outcome, Trouble
+from ..call.outcome import FINISHING, MovedBytes, Outcome, ProbeInput, Trouble
 from ..call.tree import Args, Tree
 from . import kernels
 from .child_calls import Asked, Came, ChildCall
@@ -67,8 +67,8 @@ class Answering:
 class Proof(Examined):
     """A call of a Triton answer, and what its kernels compute without the rest of it.
 
-    asked: what came of a call on a decoy, with the record that was made of it, of the call, and of another record, made
-    after it. repeated: makes the call once more, in a new process.
+    asked: what came of a call on a probe input, with the record that was made of it, of the call, and of another
+    record, made after it. repeated: makes the call once more, in a new process.
     """
 
     def __init__(
@@ -99,8 +99,8 @@ class Proof(Examined):
         return self.call.fill is None and (self.again.undefined or self.first.undefined)
 
     def alone(self, shuffle: int | None = None, fill: float | None = None) -> Outcome:
-        """Returns what the kernels alone compute for the arguments of the call: the record of the call on the decoy is
-        replayed on them, in a process that contains nothing else of the answer.
+        """Returns what the kernels alone compute for the arguments of the call: the record of the call on the probe
+        input is replayed on them, in a process that contains nothing else of the answer.
         """
         recorded = self._recorded
         if isinstance(recorded, Outcome):
@@ -159,7 +159,7 @@ class Proof(Examined):
         if isinstance(recorded, Outcome) or not any(tensor.numel() for tensor in Tree(self.first.outputs).tensors):
             return True
         steps = [step for step in recorded[0]["steps"] if "launch" not in step]
-        without, others = (recorded[0] | {"steps": steps}, recorded[1]), Decoy.any_numbers(self.call.args).args
+        without, others = (recorded[0] | {"steps": steps}, recorded[1]), ProbeInput.any_numbers(self.call.args).args
         if not _same_bits(self.first, self._in_new_process(without, self.call.args)):
             return True
         other = self._in_new_process(recorded, others)
@@ -182,7 +182,7 @@ class Proof(Examined):
             return recorded
         if complaint := self._kept(recorded[0]):
             return Outcome(trouble=Trouble("refused", complaint))
-        other = call.new_decoy()
+        other = call.new_probe_input()
         before = ChildCall(other.args, 1, fill=call.fill, needed=False, launches=False)
         asked = Asked.of(self._replayed(recorded, [before, ChildCall(call.args, 0, call.order, fill)]))
         shuffled = asked.first.outcome
@@ -209,7 +209,7 @@ class Proof(Examined):
         same as before, it keeps nothing; otherwise two calls in one process must agree.
         """
         outcome, report = self._asked.second or Came(Outcome(), Status())
-        same = report.plan is not None and report.plan == self._asked.decoy.report.plan
+        same = report.plan is not None and report.plan == self._asked.probe_input.report.plan
         with contextlib.suppress(plan.BadPlan):
             if outcome.trouble is None and (same or self._checked(report.plan) == steps):
                 return ""
@@ -222,7 +222,7 @@ class Proof(Examined):
 
     @functools.cached_property
     def _recorded(self) -> RecordedPlan | Outcome:
-        return self._read(self._asked.decoy)
+        return self._read(self._asked.probe_input)
 
     def _read(self, came: Came) -> RecordedPlan | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""

@@ -1,4 +1,4 @@
-"""The two roles of a worker, running answers and compiling kernels, and the command that starts one on a rung of
+"""The two roles of a worker, running answers and compiling kernels, and the command that starts one at a level of
 isolation.
 """
 
@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 
 from . import bubblewrap, launcher, paths
-from .probe import RUNGS, probe
+from .probe import LEVELS, probe
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Role:
     programs: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
 
-    def command(self, rung: str, control: int) -> list[str]:
+    def command(self, level: str, control: int) -> list[str]:
         """The command of a worker that takes requests from the socket ``control``."""
-        found, view, confined = probe(), paths.view(self.hidden), rung != RUNGS[0]
+        found, view, confined = probe(), paths.view(self.hidden), level != LEVELS[0]
         rules = basic = None
         if confined and found.has("landlock"):
             writable = [self.folder, "/dev/null"] if self.folder else []
@@ -32,7 +32,7 @@ class Role:
             basic = None if self.programs else (*view.rules(composed=False), writable)
         settings = launcher.locations() | {"role": self.module, "folder": self.folder}
         settings |= {"socket": control, "rules": rules, "basic": basic, "seccomp": confined}
-        walled = rung == "strong" or (rung == "good" and not found.has("landlock"))
+        walled = level == "strong" or (level == "good" and not found.has("landlock"))
         wall = bubblewrap.command(view, paths.interpreter(), self.environment, self.folder) if walled else []
         return launcher.removing(self.folder) + wall + launcher.python(settings)
 

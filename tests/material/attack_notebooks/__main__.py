@@ -1,4 +1,4 @@
-"""``python tests/material/attack_notebooks``: the table of every hostile notebook on every rung this machine has."""
+"""``python tests/material/attack_notebooks``: every hostile notebook at every level of isolation this machine has."""
 
 import sys
 from pathlib import Path

@@ -7,14 +7,14 @@ from attacks.submissions import attacks
 from tampered import BOTH, FULL, MEMORY, TORCH, find
 
 RIGHT = {"tiny": FULL, "both": BOTH, "memory": MEMORY}  # points by answer, of each chapter
-NO_FILES = "not run: nothing on this rung keeps an answer from files and processes"
+NO_FILES = "not run: nothing at this level keeps an answer from files and processes"
 
 
 @dataclass(frozen=True)
 class Attack:
     """act changes a right notebook, or returns the bytes of a file; `beside` changes what lies around the file.
 
-    expect: score by answer. says: a sentence that the graded notebook shows. weak: why it is not run on that rung.
+    expect: score by answer. says: a sentence that the graded notebook shows. weak: why it is not run on that level.
     chapter: ``tiny``; ``both``, which asks for a kernel as well; or ``memory``, which limits the answer's memory.
     """
 

@@ -30,7 +30,7 @@ from .attack import RIGHT, Attack
 EVERY = 12  # attacks between two honest students
 LARGEST = 3_000_000  # bytes of a graded notebook
 SETTINGS = """
-c.Grade.isolation = {rung!r}
+c.Grade.isolation = {level!r}
 c.Grade.allow_weak_sandbox = {weak}
 c.Grade.seconds = 4
 c.Grade.total_seconds = 30
@@ -52,12 +52,12 @@ class Batch:
     The attacks are on one chapter.
     """
 
-    def __init__(self, made: Path, folder: Path, attacks: list[Attack], rung: str, as_user: bool = False):
+    def __init__(self, made: Path, folder: Path, attacks: list[Attack], level: str, as_user: bool = False):
         self.course, self.attacks, self.as_user = folder / "course", attacks, as_user
         [self.chapter] = {attack.chapter for attack in attacks} or {"tiny"}
         shutil.copytree(made, self.course, symlinks=True)
         with (self.course / "nbgrader_config.py").open("a") as file:
-            file.write(SETTINGS.format(rung=rung, weak=rung == "weak"))
+            file.write(SETTINGS.format(level=level, weak=level == "weak"))
         with Scene() as self.scene:
             self.students = self._hand_in()
             class_seed(self.course, self.chapter)  # its secret is there since the first run of the term,

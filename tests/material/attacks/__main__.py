@@ -1,4 +1,4 @@
-"""``python tests/material/attacks``: the table of every attack on every rung this machine has."""
+"""``python tests/material/attacks``: the table of every attack at every level of isolation this machine has."""
 
 import sys
 from pathlib import Path

@@ -55,9 +55,9 @@ class Submission:
     weak: str = ""
     slow: str = ""
 
-    def wanted(self, rung: str) -> str:
-        """What it should get on this rung; "" where it is not to be run there."""
-        expected = self.weak if rung == "weak" and self.weak else self.expect
+    def wanted(self, level: str) -> str:
+        """What it should get at this level; "" where it is not to be run there."""
+        expected = self.weak if level == "weak" and self.weak else self.expect
         word = expected.split(":")[0]
         return "" if word == "skip" else word
 

@@ -1,6 +1,6 @@
-"""Grades every attack and every honest submission on a rung, and prints who got what: one row each.
+"""Grades every attack and every honest submission at a level of isolation, and prints who got what: one row each.
 
-    python tests/material/attacks [--rung strong|good|weak ...] [--user] [name ...]
+    python tests/material/attacks [--level strong|good|weak ...] [--user] [name ...]
 
 --user: as an unprivileged user, which only root can become. Exit status 1 where a row is not as its file says.
 """
@@ -21,7 +21,7 @@ from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Examined
 from graded_kernels.autograder.runner.sandbox import Isolated, Limits, Worker, probe
-from graded_kernels.autograder.runner.sandbox.probe import RUNGS
+from graded_kernels.autograder.runner.sandbox.probe import LEVELS
 
 from .scene import Scene
 from .submissions import ROOT, Submission, attacks, honest
@@ -35,10 +35,10 @@ USER = 65534  # nobody
 
 @dataclass
 class Row:
-    """One submission on one rung. ``wrong`` says what is not as it should be."""
+    """One submission on one level. ``wrong`` says what is not as it should be."""
 
     name: str
-    rung: str
+    level: str
     user: str
     outcome: str
     message: str
@@ -47,7 +47,7 @@ class Row:
 
     def __str__(self) -> str:
         mark = "WRONG: " + "; ".join(self.wrong) if self.wrong else "as designed"
-        first = f"{self.name:26} {self.rung:6} {self.user:6} {self.outcome:8} {self.seconds:5.1f} s"
+        first = f"{self.name:26} {self.level:6} {self.user:6} {self.outcome:8} {self.seconds:5.1f} s"
         return f"{first}  {mark:12} {self.message}"
 
 
@@ -67,14 +67,14 @@ def grade(submission: Submission, worker: Worker, scene: Scene, cases: tuple[str
     outcome = "full" if report.passed else "less" if report.score else "nothing"
     first = next((c for c in report.cases if c.status not in ("pass", "not-run")), None)
     message = " ".join((first.message if first else report.summary).split())[:110]
-    row = Row(submission.name, worker.rung, _user(), outcome, message, seconds)
-    wanted = submission.wanted(worker.rung)
+    row = Row(submission.name, worker.level, _user(), outcome, message, seconds)
+    wanted = submission.wanted(worker.level)
     if outcome != wanted and not (wanted == "less" and outcome == "nothing"):
         row.wrong.append(f"{wanted} expected")
     kind = heard.troubles[0] if heard.troubles else ""
-    if submission.trouble and worker.rung != "weak" and kind != submission.trouble:
+    if submission.trouble and worker.level != "weak" and kind != submission.trouble:
         row.wrong.append(f"{submission.trouble} expected, not {kind or 'no trouble'}")
-    if worker.rung != "weak":
+    if worker.level != "weak":
         row.wrong += scene.harm(heard.printed)
     return row
 
@@ -95,31 +95,31 @@ class _Listener:
         return outcome
 
 
-def run(rung: str, names: list[str], say=lambda row: None) -> list[Row]:
-    """All submissions (or those named) on one rung, in this process as the user it has."""
+def run(level: str, names: list[str], say=lambda row: None) -> list[Row]:
+    """All submissions (or those named) on one level, in this process as the user it has."""
     rows = []
     with Scene() as scene:
-        with Worker(rung) as worker:
+        with Worker(level) as worker:
             for submission in (attacks() | honest()).values():
                 if names and submission.name not in names:
                     continue
-                if not submission.wanted(rung):
+                if not submission.wanted(level):
                     why = submission.weak.partition(": ")[2]
-                    row = Row(submission.name, rung, _user(), "not run", why)
+                    row = Row(submission.name, level, _user(), "not run", why)
                 else:
                     row = grade(submission, worker, scene)
                 rows.append(row)
                 say(row)
         left = scene.left_behind()
         if left:
-            rows.append(Row("(afterwards)", rung, _user(), "", "", wrong=left))
+            rows.append(Row("(afterwards)", level, _user(), "", "", wrong=left))
             say(rows[-1])
     return rows
 
 
-def run_as_user(rung: str, names: list[str]) -> list[Row] | str:
+def run_as_user(level: str, names: list[str]) -> list[Row] | str:
     """The same in a process of an unprivileged user; a sentence where that cannot be had."""
-    command = user_command(["--rung", rung, "--rows", *names])
+    command = user_command(["--level", level, "--rows", *names])
     if isinstance(command, str):
         return command
     ran = subprocess.run(command, capture_output=True, text=True, cwd="/", user=USER, group=USER, extra_groups=[])
@@ -160,23 +160,23 @@ def _user() -> str:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="attacks", description=__doc__.splitlines()[0])
-    parser.add_argument("--rung", choices=RUNGS, action="append", help="this rung only; may be given again")
+    parser.add_argument("--level", choices=LEVELS, action="append", help="this level only; may be given again")
     parser.add_argument("--user", action="store_true", help="as an unprivileged user, too")
     parser.add_argument("--rows", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("name", nargs="*")
     options = parser.parse_args(arguments)
-    best = probe().rung
+    best = probe().level
     if best is None:
         print(probe())
         return 1
-    rungs = options.rung or [r for r in reversed(RUNGS) if RUNGS.index(r) <= RUNGS.index(best)]
+    levels = options.level or [r for r in reversed(LEVELS) if LEVELS.index(r) <= LEVELS.index(best)]
     rows = []
-    for rung in rungs:
-        rows += run(rung, options.name, say=(lambda row: None) if options.rows else print)
+    for level in levels:
+        rows += run(level, options.name, say=(lambda row: None) if options.rows else print)
         if options.user:
-            found = run_as_user(rung, options.name)
+            found = run_as_user(level, options.name)
             if isinstance(found, str):
-                print(f"{rung}: {found}")
+                print(f"{level}: {found}")
                 continue
             rows += found
             print(*found, sep="\n")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ..aim import Aim
+from ..category import Category
 from ..record import Case, Convention, Subject
 from .arguments import Arguments
 
@@ -18,7 +18,7 @@ def case(
     *,
     bonus: bool = False,
     convention: Convention = "",
-    aim: Aim | None = None,
+    category: Category | None = None,
     subject: Subject | None = None,
     each_row_alone: bool = False,
     **more: Any,
@@ -36,7 +36,7 @@ def case(
         hint,
         bonus=bonus,
         convention=convention,
-        aim=aim,
+        category=category,
         subject=subject,
         each_row_alone=each_row_alone,
     )

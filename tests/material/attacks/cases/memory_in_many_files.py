@@ -2,7 +2,7 @@
 # backend: torch
 # expect: full
 # limits: memory=100000000
-# weak: skip: nothing on this rung would stop it
+# weak: skip: nothing at this level would stop it
 """Keeps more than the limit in files that exist in memory only and are mapped nowhere, each within the limit."""
 
 import mmap

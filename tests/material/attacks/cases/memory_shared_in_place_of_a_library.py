@@ -1,7 +1,7 @@
 # exercise: linear_cross_entropy_forward_backward
 # backend: torch
 # expect: less
-# weak: skip: nothing on this rung would stop it
+# weak: skip: nothing at this level would stop it
 # ruff: noqa: F821
 """Holds all logits in shared memory, which is no data, at addresses where code of PyTorch was that nobody needs."""
 

@@ -1,7 +1,7 @@
 # kind: beside
 # exercise: silu_backward
 # backend: torch
-# weak: skip: nothing on this rung would stop it
+# weak: skip: nothing at this level would stop it
 """What a right answer does besides: to files."""
 
 import os
@@ -11,7 +11,7 @@ import torch
 
 
 # expect: full
-# weak: full: files are not hidden on this rung
+# weak: full: files are not hidden at this level
 def read_secret():
     """Reads a file of the grader."""
     for path in ("@SCENE@/secret", "@ROOT@/pyproject.toml", "/etc/passwd", "/proc/1/environ", "/root/.bashrc"):
@@ -39,7 +39,7 @@ def read_by_a_link():
 
 
 # expect: full
-# weak: full: files are not hidden on this rung
+# weak: full: files are not hidden at this level
 def list_folders():
     """Lists folders, which tells names."""
     for path in ("@SCENE@", "@ROOT@", "@ROOT@/autograder/exercises", "/home", "/etc"):
@@ -54,7 +54,7 @@ SECRET = "@SCENE@/secret"
 
 
 # expect: full
-# weak: full: files are not hidden on this rung
+# weak: full: files are not hidden at this level
 def looks_at_files():
     """Learns of files without reading them: O_PATH, and what lies beside their contents."""
     attempts = {

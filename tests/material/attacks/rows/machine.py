@@ -1,7 +1,7 @@
 # kind: beside
 # exercise: silu_backward
 # backend: torch
-# weak: skip: nothing on this rung would stop it
+# weak: skip: nothing at this level would stop it
 """What a right answer does besides: to processes, the network and the machine."""
 
 import ctypes

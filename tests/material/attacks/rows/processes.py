@@ -37,7 +37,7 @@ def exit_in_call(dy, x):
 
 # expect: nothing
 # trouble: raised
-# weak: skip: nothing on this rung would stop it
+# weak: skip: nothing at this level would stop it
 def replace_itself(dy, x):
     """Becomes another program."""
     os.execv("/usr/bin/touch", ["touch", "@SCENE@/started"])

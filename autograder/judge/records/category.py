@@ -5,7 +5,7 @@ from enum import StrEnum
 ONE, EACH = "one factor", "a factor of each call"  # that results may be right up to: one of all calls, or of this alone
 
 
-class Aim(StrEnum):
+class Category(StrEnum):
     """PLAIN: ordinary values in any shape. POINT: what the exercise is about. DTYPES: half precision. LAYOUTS: how
     tensors lie in memory, and how much of it is used. EDGES: NaN and infinity, nothing at all, bad input.
     """

@@ -8,7 +8,7 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge.checking.case_verdict import judge_case
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.comparing.trial import Trial, arguments, decoys
+from graded_kernels.autograder.judge.comparing.trial import Trial, arguments, probe_inputs
 from graded_kernels.autograder.judge.records.record import Case, Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
@@ -38,7 +38,7 @@ def test_a_decoy_is_of_the_same_kind_and_holds_other_numbers(name):
     record = EXERCISES[name]
     for number, case in enumerate(record.cases):
         args = arguments(case, number, 0)
-        draw = decoys(case, args, SEED)
+        draw = probe_inputs(case, args, SEED)
         first, second = draw(), draw()
         assert first.valid is (case.raises is None), case.name
         layouts = [[(t.dtype, t.shape, t.stride()) for t in Tree(a).tensors] for a in (args, first.args, second.args)]
@@ -61,13 +61,13 @@ class Once(InProcess):
 
 
 @pytest.mark.parametrize(("name", "first"), in_turn([r.name for r in RECORDS if "torch" in r.backends], range(TURNS)))
-def test_a_right_answer_is_right_on_a_decoy(name, first):
+def test_a_right_answer_is_right_on_a_probe_input(name, first):
     """By the case's own tolerance: what an isolated answer is held to is four times that."""
     function, record = load(answer(name, "torch")), EXERCISES[name]
     for number, case in list(enumerate(record.cases))[first::TURNS]:
-        decoy = decoys(case, arguments(case, number, 0), SEED)()
+        probe_input = probe_inputs(case, arguments(case, number, 0), SEED)()
         judged = judge_case(
-            Trial.of(record, case, decoy.args, Once(function, record.contract, "torch"), Settings("torch"))
+            Trial.of(record, case, probe_input.args, Once(function, record.contract, "torch"), Settings("torch"))
         )
         assert judged.result.status == "pass", f"{case.name}: {judged.result.message}"
 
@@ -96,16 +96,16 @@ def test_a_case_of_changing_layout_has_decoys_that_are_not_judged():
 
     case = Case("any length", inputs, "")
     args = (torch.zeros(3),)
-    decoy = decoys(case, args, SEED)()
-    assert not decoy.valid
-    assert decoy.args[0].shape == (3,)
-    assert not decoy.args[0].equal(args[0])
+    probe_input = probe_inputs(case, args, SEED)()
+    assert not probe_input.valid
+    assert probe_input.args[0].shape == (3,)
+    assert not probe_input.args[0].equal(args[0])
 
 
 def test_numbers_that_belong_together_are_drawn_together():
     """mean and rstd are those of x: an answer may use either."""
     record = EXERCISES["layer_norm_backward"]
     for number, case in enumerate(record.cases):
-        _, x, _, mean, _ = decoys(case, arguments(case, number, 0), SEED)().args
+        _, x, _, mean, _ = probe_inputs(case, arguments(case, number, 0), SEED)().args
         if x.numel() and x.isfinite().all() and x.dtype == torch.float32:
             torch.testing.assert_close(x.double().mean(1).float(), mean, rtol=1e-5, atol=1e-6 * float(x.abs().max()))
