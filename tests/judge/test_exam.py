@@ -1,6 +1,7 @@
 """The exam of `research/exam`: its table, an adapter's contract on ten rows, bad input, the page, the halves."""
 
 import dataclasses
+import hashlib
 import json
 import subprocess
 import sys
@@ -318,6 +319,14 @@ def test_a_twin_is_in_the_half_of_its_row_and_a_changed_label_is_told():
     assert half.changed(pairs, "salt", published + "own/gone 0\n") == ["own/gone"]
     named = [line.split()[0] for line in half.LABELS.read_text(encoding="utf-8").splitlines()]
     assert all(name in ROWS and half.hidden(ROWS[name]) for name in named)
+
+
+def test_what_is_labelled_with_a_salt_stays():
+    """Without the salt nobody can publish another label: this is what was published, in the open."""
+    named = sorted(line.split()[0] for line in half.LABELS.read_text(encoding="utf-8").splitlines())
+    told = "".join(f"{row.name}|{row.wrong}|{row.kind}\n" for row in map(ROWS.__getitem__, named))
+    assert len(named) == 455, "labels were added: this is another text"
+    assert hashlib.sha256(told.encode()).hexdigest().startswith("a589bc822271953c"), "a published label has changed"
 
 
 def test_labels_of_new_rows_are_added_and_old_ones_stay(tmp_path, monkeypatch, capsys):
