@@ -36,8 +36,9 @@ class Stopwatch:
             time.sleep(0.05)
 
     def close(self) -> None:
-        """Also for this process, which may have joined."""
+        """Removes the group; what is still in it, this process perhaps, goes to the one above."""
         if self._group:
-            (Path(GROUPS) / "cgroup.procs").write_text(str(os.getpid()))
-            self.wait()
+            for process in (self._group / "cgroup.procs").read_text().split():
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    (Path(GROUPS) / "cgroup.procs").write_text(process)
             self._group.rmdir()

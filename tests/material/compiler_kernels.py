@@ -41,9 +41,11 @@ atexit.register(COMPILER.close)
 compile_report = COMPILER.report
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory):
-    """A cache of this session's own, so that nothing is compiled already, and none of the user's is touched."""
+    """A cache of the module that imports it, in which nothing is compiled already. Other modules share the user's, in
+    which an answer that several of them check is compiled once.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
