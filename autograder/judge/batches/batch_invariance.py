@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,10 +12,13 @@ from ...runner import Callee, CompareError, Session, for_a_reader
 from ...words import Progress, UsageError
 from ..records.example import USUAL, example_of
 from ..records.named import found, named
-from .batch import Batch, CallFailed
+from .batch import Batch
+from .called_function import CalledFunction, CallFailed
+from .causality import CausalityQuestion
 from .compositions import Composition, compositions, whole_batch
 from .dependence import Difference, Neighbours, difference
 from .order_of_sums import computed_otherwise, sums_by_atomics, where_they_part
+from .time_axis import TimeAxis
 
 
 def neighbours(
@@ -22,6 +26,7 @@ def neighbours(
     arguments: Any,
     batch: Sequence[str | int] = (0,),
     *,
+    causal: int | None = None,
     seed: int = 0,
     simulated: bool | None = None,
 ) -> Neighbours:
@@ -35,8 +40,12 @@ def neighbours(
 
     function, arguments: as `compare` has them: a function, a module, an ``autograd.Function``, or ``"FILE.py:NAME"``;
     an example, or a function that makes one, or its name. batch: the arguments, by name or place, whose dimension 0 is
-    the batch: what belongs to a row (positions, lengths, a mask) is one of them. seed: of the example. simulated: as
-    `compare` has it.
+    the batch: what belongs to a row (positions, lengths, a mask) is one of them. causal: the dimension of time of these
+    arguments, of those that have it. Then it is also asked whether a position's result depends on what comes behind it:
+    at several positions, on and off the edges of blocks, everything behind is replaced by other numbers, by NaN and by
+    huge ones, and the bits of what lies before are compared, those of gradients too, where upstream is 0 behind
+    (fla-org/flash-linear-attention#1240). Where causal is 0, or the batch is one row, rows are not asked about.
+    seed: of the example. simulated: as `compare` has it.
     Raises CompareError where there is no batch, the function raises on it or gives two results for one call, or no
     result has rows.
     """
@@ -53,12 +62,42 @@ def neighbours(
             example = example_of(arguments)
             args = example.make(seed, USUAL)
             callee = Callee.of(function, "function", example.form)
-        return _asked(Batch.of(callee, args, batch, session))
+        called = CalledFunction.of(callee, args, batch, session)
+        axis = None if causal is None else TimeAxis.of(called, causal)
+        return _asked(called, axis)
 
 
-def _asked(batch: Batch) -> Neighbours:
-    name, left_out = batch.callee.name, dict[str, str]()
-    whole = _of_rows(name, batch.written(_whole(batch)), batch.rows, left_out)
+def _asked(function: CalledFunction, axis: TimeAxis | None) -> Neighbours:
+    about = function.callee.name, tuple(function.names[at] for at in function.places)
+    if axis is None:
+        return _of_batch(Batch.of(function), *about)
+    results = function.results_twice()
+    if no_rows := _without_rows(function, axis):
+        asked = Neighbours(*about, 0, (), (), 0, (0, 0), {"rows": no_rows}, sums_by_atomics(axis.whole))
+    else:
+        asked = _of_batch(Batch.of(function), *about)
+    returned = tuple(results.values())[: len(results) - len(function.places)]
+    question = CausalityQuestion(axis, function.written(results))
+    if not question.whole:
+        raise CompareError(f"{about[0]} has no result of positions: dimension {axis.dim} of none is {axis.length}")
+    with Progress(f"{about[0]}, its past"):
+        return replace(asked, causality=question.answer(returned))
+
+
+def _without_rows(function: CalledFunction, axis: TimeAxis) -> str:
+    """Why rows are not asked about; "" where they are."""
+    if axis.dim == 0:
+        return "dimension 0 is time"
+    one = (
+        isinstance(value, Tensor) and value.dim() and len(value) == 1
+        for value in map(function.args.__getitem__, function.places)
+    )
+    return "the batch has one" if all(one) else ""
+
+
+def _of_batch(batch: Batch, name: str, names: tuple[str, ...]) -> Neighbours:
+    function, left_out = batch.function, dict[str, str]()
+    whole = _of_rows(name, function.written(batch.results_twice()), batch.rows, left_out)
     calls, differences = [], list[Difference]()
     with Progress(name) as progress:
         for composition in compositions(batch.rows):
@@ -68,11 +107,10 @@ def _asked(batch: Batch) -> Neighbours:
             try:
                 came = batch.results(composition)
             except CallFailed as error:
-                said = str(error).partition("\n")[0]
                 if composition.beside:  # who looks at numbers before computing may refuse them
-                    left_out[composition.what] = f"the call raises {said}"
+                    left_out[composition.what] = f"the call raises {error}"
                     continue
-                differences.append(Difference(composition.what, len(composition.rows), raised=said))
+                differences.append(Difference(composition.what, len(composition.rows), raised=str(error)))
                 continue
             calls.append(len(composition.rows))
             differences += _differences(composition, came, whole, left_out)
@@ -80,34 +118,10 @@ def _asked(batch: Batch) -> Neighbours:
         raise CompareError(_rowless(name, batch.rows))
     if not differences:
         differences = computed_otherwise(batch, [*whole], left_out)
-    unordered = sums_by_atomics(batch, [*whole])
+    unordered = sums_by_atomics(batch.followed(whole_batch(batch.rows)), [*whole])
     reason = where_they_part(batch, differences[0]) if differences else ()
-    names = tuple(batch.names[at] for at in batch.places)
     sizes = min(calls, default=0), max(calls, default=0)
     return Neighbours(name, names, batch.rows, tuple(differences), reason, len(calls), sizes, left_out, unordered)
-
-
-def _whole(batch: Batch) -> dict[str, Tensor]:
-    """The results of the whole batch. Raises CompareError where two calls do not agree on them."""
-    every = whole_batch(batch.rows)
-    name = batch.callee.name
-    try:
-        first, second = batch.results(every), batch.results(every)
-    except CallFailed as error:
-        raise CompareError(error.refused or f"{name} raises on the example: {error}") from error
-    for output, one in first.items():
-        if output not in second or one.shape != second[output].shape or _differs(one, second[output]):
-            raise CompareError(
-                f"{name} is not deterministic: {output} of one call twice has other bits. Where it draws numbers "
-                "(dropout), switch that off (`.eval()`) or pass them as an argument; where programs add by atomics, "
-                "the order of a sum is chance on a GPU"
-            )
-    return first
-
-
-def _differs(one: Tensor, two: Tensor) -> bool:
-    every = range(one.numel())
-    return difference("", 0, "", one.flatten(), two.flatten(), every, every) is not None
 
 
 def _of_rows(name: str, results: dict[str, Tensor], rows: int, left_out: dict[str, str]) -> dict[str, Tensor]:

@@ -1,14 +1,14 @@
 """Says what a row's neighbours change, as data and in words."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from ..records.ulp import ulp_size
+from .bits import other_bits, text_of, ulp_between
+from .past import Causality
 
 NOT_ASKED = "another num_warps, and the order in which a GPU adds within one tl.dot or tl.sum"
 NOBODYS = (
@@ -69,7 +69,8 @@ class Neighbours:
     name: of the function. batch: the arguments whose rows were called in other batches. rows: of the whole batch.
     found: the calls that differ. reason: where the first of them and the whole batch part, as lines of text. calls:
     how many were compared. sizes: their smallest and their largest number of rows. left_out: what was not compared, and
-    why. unordered: results whose bits are chance, since atomics add floats up, and where.
+    why. unordered: results whose bits are chance, since atomics add floats up, and where. causality: whether what comes
+    behind a position changes its result, None where that was not asked.
     """
 
     name: str
@@ -81,27 +82,32 @@ class Neighbours:
     sizes: tuple[int, int]
     left_out: dict[str, str]
     unordered: dict[str, str] = field(default_factory=dict)
+    causality: Causality | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.found or self.unordered)
+        return bool(self.found or self.unordered or self.causality)
 
     def __str__(self) -> str:
+        lines = [*self._of_rows()]
+        lines += [f"  {NOBODYS.format(output=output, where=where)}" for output, where in self.unordered.items()]
+        lines += [f"Not compared: {what}: {why}" for what, why in self.left_out.items()]
+        if self.causality is not None:
+            lines += self.causality.lines(self.name)
+        return "\n".join(map(_wrapped, [*lines, f"Not asked: {NOT_ASKED}."]))
+
+    def _of_rows(self) -> Iterator[str]:
         about = f"{self.name}, rows of {' and '.join(self.batch)}"
         calls = f"{self.calls} other batches, of {self.sizes[0]} to {_rows(self.sizes[1])}"
-        chance = [f"  {NOBODYS.format(output=output, where=where)}" for output, where in self.unordered.items()]
-        if not self.found and chance:
-            lines = [f"{about}: a row's result has other bits from call to call, whatever rows are beside it"]
-        elif not self.found:
-            lines = [f"{about}: a row's result has the same bits whatever rows are beside it ({calls})"]
-        else:
-            lines = [f"{about}: a row's result depends on the rows beside it, in {len(self.found)} of {calls}"]
-            told = [f"  {one.sentence(self.rows)}" for one in self.found[:SHOWN]]
-            lines += [told[0], *(f"    {line}" for line in self.reason), *told[1:]]
+        if not self.found and self.unordered:
+            yield f"{about}: a row's result has other bits from call to call, whatever rows are beside it"
+        elif not self.found and self.rows:
+            yield f"{about}: a row's result has the same bits whatever rows are beside it ({calls})"
+        elif self.found:
+            yield f"{about}: a row's result depends on the rows beside it, in {len(self.found)} of {calls}"
+            first, *rest = (f"  {change.sentence(self.rows)}" for change in self.found[:SHOWN])
+            yield from (first, *(f"    {line}" for line in self.reason), *rest)
             if len(self.found) > SHOWN:
-                lines.append(f"  and {len(self.found) - SHOWN} more")
-        lines += chance
-        lines += [f"Not compared: {what}: {why}" for what, why in self.left_out.items()]
-        return "\n".join(map(_wrapped, [*lines, f"Not asked: {NOT_ASKED}."]))
+                yield f"  and {len(self.found) - SHOWN} more"
 
     __repr__ = __str__  # which pytest shows of a failed `assert not neighbours(...)`
 
@@ -117,35 +123,15 @@ def difference(
     batch, bit by bit; None where they do not. Any NaN is like another. of: the numbers of the rows. places: theirs in
     the call.
     """
-    other = _bits(here) != _bits(whole)
-    if here.is_floating_point():
-        other &= ~(here.isnan() & whole.isnan())
+    other = other_bits(here, whole)
     if not other.any():
         return None
     first = tuple(other.nonzero()[0].tolist())
     one, two = here[first], whole[first]
     return Difference(
         *(called, rows, output, int(other.sum()), other.numel(), of[first[0]], places[first[0]], first[1:]),
-        *(_text(one), _text(two), _ulp(one, two)),
+        *(text_of(one), text_of(two), ulp_between(one, two)),
     )
-
-
-def _bits(x: Tensor) -> Tensor:
-    if not x.is_floating_point():
-        return x
-    return x.contiguous().view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[x.itemsize])
-
-
-def _text(x: Tensor) -> str:
-    return f"{x.item():.9g}" if x.is_floating_point() else str(x.item())
-
-
-def _ulp(one: Tensor, two: Tensor) -> float | None:
-    """The distance in units of the last place of the second."""
-    if not one.is_floating_point() or one.itemsize == 1 or not (one.isfinite() and two.isfinite()):
-        return None
-    exact = two.double()
-    return float((one.double() - exact).abs() / ulp_size(exact, two.dtype))
 
 
 def _wrapped(line: str) -> str:

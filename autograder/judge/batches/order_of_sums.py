@@ -7,14 +7,12 @@ computed otherwise, whatever their bits.
 from collections.abc import Iterator
 from typing import Any
 
-from torch import Tensor
-
 from ...runner import FollowedCall
 from .batch import Batch
+from .called_function import NamedHistories
 from .compositions import Composition, compositions, whole_batch
 from .dependence import Difference
 
-NamedHistories = tuple[dict[str, Tensor], FollowedCall]  # the results of a call by name, and their histories
 ASKED = 4  # batches in which histories are compared: row 0 alone comes first
 
 
@@ -42,33 +40,52 @@ def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
     part, whole = _followed(batch, one, {}), _followed(batch, whole_batch(batch.rows), {})
     if not part or not whole or not part[0][told.output].is_floating_point():
         return ()
+    words = "with 1 row" if told.rows == 1 else f"with {told.rows} rows", f"with {batch.rows}"
+    return parting_lines(part, whole, told.output, (told.place, *told.element), (told.row, *told.element), words)
+
+
+def parting_lines(
+    part: NamedHistories,
+    whole: NamedHistories,
+    output: str,
+    index: tuple[int, ...],
+    whole_index: tuple[int, ...],
+    words: tuple[str, str],
+) -> tuple[str, ...]:
+    """Returns where the computation of an element of one call parts from that of an element of the whole one, as lines
+    of text: what was launched otherwise, then the step. words: the two calls.
+    """
     (here, call), (there, other) = part, whole
-    at, index = [*here].index(told.output), (told.place, *told.element)
-    number = [*there].index(told.output)
-    found = call.element(at, index).parting(other.element(number, (told.row, *told.element)))
-    rows = "1 row" if told.rows == 1 else f"{told.rows} rows"
-    otherwise = [f"Launched otherwise: {launch}" for launch in _launches(call, other, rows, batch.rows)]
+    at, number = [*here].index(output), [*there].index(output)
+    found = call.element(at, index).parting(other.element(number, whole_index))
+    otherwise = [f"Launched otherwise: {launch}" for launch in _launches(call, other, words)]
     if found is None:
         return tuple(otherwise)
-    lines = (f"  {line}" for line in found.lines)
-    mine, theirs = (one.operator(n) for one, n in ((call, at), (other, number)))
-    words = (mine, theirs) if found.by_no_kernel and mine and theirs else (found.here, found.there)
-    return *otherwise, f"They part here: with {rows} {words[0]}; with {batch.rows} {words[1]}", *lines
+    mine, theirs = (followed.operator(n) for followed, n in ((call, at), (other, number)))
+    steps = (mine, theirs) if found.by_no_kernel and mine and theirs else (found.here, found.there)
+    if steps[0] != steps[1]:
+        said = f"They part here: {words[0]} {steps[0]}; {words[1]} {steps[1]}"
+    elif found.by_no_kernel and not mine:
+        return tuple(otherwise)  # PyTorch alone computed
+    else:
+        said = f"They part here: {steps[0]}, of other numbers"
+    return *otherwise, said, *(f"  {line}" for line in found.lines)
 
 
-def sums_by_atomics(batch: Batch, outputs: list[str]) -> dict[str, str]:
-    """The results, by name, that more than two floats are added up for by atomics, each with where, in words: their
-    order, and so their bits, is chance in every call on a GPU.
+def sums_by_atomics(whole: NamedHistories | None, outputs: list[str] | None = None) -> dict[str, str]:
+    """Returns the results, by name, that more than two floats are added up for by atomics, each with where, in words:
+    their order, and so their bits, is chance in every call on a GPU. outputs: the names that are asked about; all where
+    it is None.
     """
-    whole = batch.followed(whole_batch(batch.rows))
     if whole is None:
         return {}
     names, call = [*whole[0]], whole[1]
-    found = {output: call.unordered(names.index(output)) for output in outputs if output in names}
+    outputs = names if outputs is None else [output for output in outputs if output in names]
+    found = {output: call.unordered(names.index(output)) for output in outputs}
     return {output: where for output, where in found.items() if where}
 
 
-def _launches(one: FollowedCall, other: FollowedCall, rows: str, all_rows: int) -> Iterator[str]:
+def _launches(one: FollowedCall, other: FollowedCall, words: tuple[str, str]) -> Iterator[str]:
     """The launches that do not merely have more programs for more rows, each in words."""
     for (kernel, grid, constants), (name, whole, others) in zip(one.launches, other.launches, strict=False):
         if kernel != name:
@@ -78,7 +95,7 @@ def _launches(one: FollowedCall, other: FollowedCall, rows: str, all_rows: int) 
         pairs += [(f"{key}={a}", f"{key}={b}") for key, a, b in different]
         if pairs:
             here, there = (", ".join(_in_words(pair[side]) for pair in pairs) for side in (0, 1))
-            yield f"`{kernel}` has {here} with {rows}, {there} with {all_rows}"
+            yield f"`{kernel}` has {here} {words[0]}, {there} {words[1]}"
 
 
 def _other_grid(here: tuple[int, ...], whole: tuple[int, ...]) -> bool:

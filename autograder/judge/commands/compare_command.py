@@ -40,6 +40,13 @@ def add_to(commands: Commands) -> None:
         help="also ask, in this process, whether a row's result depends on the rows beside it: an argument of the "
         "example whose dimension 0 is the batch, by name or place; once for each",
     )
+    compare.add_argument(
+        "--causal",
+        type=int,
+        metavar="DIM",
+        help="with --neighbours: also ask whether what comes behind a position changes its result; the dimension of "
+        "time, from 0, of these arguments",
+    )
     compare.add_argument("--isolated", action="store_true", help="run the candidate's file in the sandbox alone")
     compare.add_argument("--seed", type=int, default=0, metavar="N", help="of the random inputs (0)")
     compare.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
@@ -86,6 +93,7 @@ def main(options: argparse.Namespace) -> int:
             gradients=False if options.forward_only else None,
             any_method=options.any_method,
             neighbours=options.neighbours,
+            causal=options.causal,
             isolated=options.isolated,
             **({"require": options.only} if options.only else {}),
             **({"computes": options.computes} if options.computes else {}),
@@ -110,6 +118,7 @@ def _many(options: argparse.Namespace) -> int:
         "--any-method": options.any_method,
         "--computes": options.computes,
         "--neighbours": options.neighbours,
+        "--causal": options.causal is not None,
         "--seed": options.seed,
         "--json": options.json,
     }

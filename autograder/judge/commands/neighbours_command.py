@@ -1,4 +1,4 @@
-"""``graded-kernels neighbours``: whether a row's result depends on the rows beside it."""
+"""``graded-kernels neighbours``: whether a row's result depends on the rows beside it, or the past on the future."""
 
 import argparse
 import json
@@ -12,7 +12,8 @@ def add_to(commands: Commands) -> None:
         "neighbours",
         help="does a row's result depend on the rows beside it? exit 0: it does not, 1: it does, 2: wrong usage",
         description="Calls a function on a batch and on other batches of the same rows, and compares each row bit by "
-        "bit. It is called in this process: use it on code that you trust.",
+        "bit; with --causal, on sequences with the same past. It is called in this process: use it on code that you "
+        "trust.",
     )
     form = "FILE.py:NAME or package.module:NAME"
     asked.add_argument("function", help=f"{form}, a function, a module or an autograd.Function")
@@ -29,6 +30,13 @@ def add_to(commands: Commands) -> None:
         required=True,
         help="an argument whose dimension 0 is the batch, by name or by place from 0; once for each",
     )
+    asked.add_argument(
+        "--causal",
+        type=int,
+        metavar="DIM",
+        help="also ask whether what comes behind a position changes its result: the dimension of time, from 0, of the "
+        "arguments that --batch names; where it is 0, rows are positions and not asked about",
+    )
     asked.add_argument("--seed", type=int, default=0, metavar="N", help="of the example (0)")
     asked.add_argument("--json", action="store_true", help="print one JSON object on stdout and nothing else")
     asked.set_defaults(run=main)
@@ -41,7 +49,7 @@ def main(options: argparse.Namespace) -> int:
     from ..batches.batch_invariance import neighbours
 
     try:
-        found = neighbours(options.function, options.arguments, options.batch, seed=options.seed)
+        found = neighbours(options.function, options.arguments, options.batch, causal=options.causal, seed=options.seed)
     except CompareError as error:
         raise UsageError(str(error)) from None
     text = json.dumps(found.to_dict(), indent=2, allow_nan=False) if options.json else str(found)

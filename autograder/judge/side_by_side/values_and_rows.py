@@ -20,6 +20,7 @@ IN_THIS_PROCESS = (
     "give that example, and leave out --isolated (isolated=, Code)"
 )
 DEPENDS = "right in every family, but a row's result depends on the rows beside it"
+NOT_CAUSAL = "right in every family, but a position's result depends on what comes behind it"
 
 
 def compare(
@@ -36,6 +37,7 @@ def compare(
     any_method: bool = False,
     computes: Iterable[str] = COMPUTES,
     neighbours: Sequence[str | int] = (),
+    causal: int | None = None,
     isolated: bool = False,
     simulated: bool | None = None,
     worker: Worker | None = None,
@@ -62,7 +64,8 @@ def compare(
     decide then.
     neighbours: the arguments, by name or place, whose dimension 0 is the batch; where there are some, it is also asked
     whether a row's result depends on the rows beside it (`batch_invariance.neighbours`), and the report is false where
-    one does. This calls the candidate on the example of ``arguments`` in this process.
+    one does. This calls the candidate on the example of ``arguments`` in this process. causal: the dimension of time of
+    these arguments; where there is one, it is also asked whether what comes behind a position changes its result.
     isolated: whether the candidate, which is named or `Code`, is text that only the sandbox runs. worker, limits: the
     process for that, by default one of its own, and what the candidate may take.
     simulated: whether reference and candidate see a simulated GPU; where it is None, if they are named and there is
@@ -71,6 +74,8 @@ def compare(
     the share of these families; 0 where it does not compute in a way that is asked for. Raises CompareError, and
     CandidateError where the candidate is the reason.
     """
+    if causal is not None and not neighbours:
+        raise CompareError("name the arguments that have the dimension of --causal: --neighbours NAME (neighbours=)")
     if neighbours and (isolated or isinstance(candidate, Code) or arguments is None):
         raise CompareError(IN_THIS_PROCESS)
     how = How(Settings("triton", seed, compiler, require=require), isolated, simulated, worker, limits, gradients)
@@ -80,6 +85,8 @@ def compare(
     report = judged(reference, candidate, arguments, like, how, lines, without, kinds)
     if not neighbours:
         return report
-    depends = row_by_row(candidate, arguments, neighbours, seed=seed, simulated=simulated)
-    summary = DEPENDS if depends and report.passed else report.summary
+    depends = row_by_row(candidate, arguments, neighbours, causal=causal, seed=seed, simulated=simulated)
+    summary = report.summary
+    if depends and report.passed:
+        summary = DEPENDS if depends.found or depends.unordered else NOT_CAUSAL
     return replace(report, neighbours=depends, passed=report.passed and not depends, summary=summary)

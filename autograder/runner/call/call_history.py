@@ -88,7 +88,11 @@ class FollowedCall:
         """The history of each element of each output, int64; none where programs ran one by one."""
         if self.one_by_one:
             return ()
-        return tuple(torch.from_numpy(np.ascontiguousarray(self.of(output)).view(np.int64)) for output in self.outputs)
+        return tuple(map(self.history_of, self.outputs))
+
+    def history_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The same of each element of one tensor of the call."""
+        return torch.from_numpy(np.ascontiguousarray(self.of(tensor)).view(np.int64))
 
     def element(self, output: int, index: Index) -> FollowedElement:
         """The element of an output."""
@@ -113,4 +117,4 @@ def parting(one: FollowedElement, other: FollowedElement) -> tuple[str, ...]:
     or that is not found.
     """
     found = one.parting(other)
-    return (found.here, found.there) if found else ()
+    return (found.here, found.there) if found and found.here != found.there else ()

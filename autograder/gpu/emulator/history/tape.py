@@ -123,6 +123,8 @@ class Tape:
         times = "once" if repeats == 1 else f"{repeats} times in a row"
         if kind == "dot":
             what = f"`tl.dot` adds K in {repeats} block{'s' * (repeats > 1)} of {extent}"
+        elif kind == "load":
+            what = f"`{extent}` is loaded"
         elif kind == "atomic":
             what = f"{extent} atomic additions, in any order"
         else:
@@ -163,8 +165,8 @@ def parting(here: tuple[Tape, np.uint64], there: tuple[Tape, np.uint64]) -> Part
             return _told(one, left, two, right)
         pairs = zip(one.operands(left) + one.lanes(left), two.operands(right) + two.lanes(right), strict=False)
         other = next(((a, b) for a, b in pairs if a != b), None)
-        if other is None:
-            return None
+        if other is None:  # a load of other numbers, or an operation whose operands are not kept
+            return _told(one, left, two, right) if h != k else None
         h, k = other
     return None
 
