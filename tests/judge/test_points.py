@@ -19,7 +19,7 @@ from graded_kernels.autograder.judge.records.category import Category, Flaw
 from graded_kernels.autograder.judge.records.record import WildBug
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import terminal
-from graded_kernels.autograder.judge.report.phrases import is_stub
+from graded_kernels.autograder.judge.report.phrases import cost_lines, is_stub
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
 from graded_kernels.autograder.judge.results.causes import causes
 from graded_kernels.autograder.judge.results.scoring import (
@@ -28,6 +28,7 @@ from graded_kernels.autograder.judge.results.scoring import (
     MISSED,
     SHIPPED,
     SOME_RIGHT,
+    Cost,
     Points,
     changed_costs,
     points_for,
@@ -443,3 +444,9 @@ def test_an_infinity_of_the_wrong_sign_is_called_so():
         return torch.where(y == torch.inf, -y, y)
 
     assert "y is the other infinity." in [cause.message for cause in check("silu_forward", silu).causes]
+
+
+def test_a_cost_whose_sentence_is_cut_short_says_so():
+    cost = Cost("plain", 30.0, "ordinary values", "word " * 40)
+    ((_, _, why),) = cost_lines([cost])
+    assert why.startswith("ordinary values: word") and why.endswith("word ...")

@@ -59,8 +59,10 @@ def _points(points: float) -> str:
 
 
 def _why(line: Cost) -> str:
-    message = brief(line.message).rstrip(".")
-    return " ".join(filter(None, (f"{line.case}:", message and f"{message}.", line.note)))
+    message = brief(line.message)
+    if message and not message.endswith("."):
+        message += "."
+    return " ".join(filter(None, (f"{line.case}:", message, line.note)))
 
 
 def verdict(report: ReportData, points: bool = True) -> str:

@@ -28,7 +28,7 @@ from .submissions import ROOT, Submission, attacks, honest
 
 CASES = (
     *("ordinary values", "exact zeros", "odd shape, several blocks", "every second column", "transposed"),
-    "each row alone",
+    *("one block", "each row alone"),
 )
 USER = 65534  # nobody
 

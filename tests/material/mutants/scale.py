@@ -52,7 +52,7 @@ MUTANTS = {
         ("rounds the largest to bfloat16", "torch.frexp(amax)", "torch.frexp(amax.bfloat16().float())", ABOVE),
         ("has no least exponent", "clamp(min=-127)", "clamp(min=-126)", SMALL),
         ("has e = 0 for zeros", "torch.where(amax == 0, -127, ", "torch.where(amax == 0, 0, ", ZEROS),
-        ("marks no NaN", "torch.where(amax.isnan(), 255, e + 127)", "e + 127", "NaN"),
+        ("marks no NaN", "torch.where(amax.isnan(), 255, e + 127)", "(e + 127)", "NaN"),
         (
             "loses the sign of 0",
             "q.to(torch.float8_e4m3fn)",
