@@ -21,10 +21,12 @@ def capped(logp: Tensor, ref: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def floor(logp: Tensor, ref: Tensor) -> Floors:
-    """r is rounded, and so is the argument of 2^(r · log2 e); e^r, 1 and r are subtracted as they are rounded."""
+    """r is rounded, and so is the argument of 2^(r · log2 e); e^r, 1 and r are subtracted as they are rounded. The
+    gradient at a NaN may be anything: PyTorch's clamp makes it 0.
+    """
     r = (ref - logp).clamp(-20, 5)
     lost = EPS * (1 + r.abs()) * (2 + 2 * r.exp())
-    return lost, lost
+    return lost, lost.masked_fill(r.isnan(), torch.inf)
 
 
 def pairs(*sizes: int) -> Arguments:
@@ -84,6 +86,14 @@ clamped_kl = Exercise(
             "r near 0",
             "Nothing is capped: k3, and its own gradient.",
             ratios(0.0, 0.5, -0.5, 0.125, -0.125, 1.0, -1.0, 2.5),
+        ),
+        case(
+            "NaN",
+            "One element of logp is NaN, and one of ref. NaN in gives NaN out, in its own element of kl and in no "
+            "other; nothing is asked of the gradient there.",
+            pairs(60),
+            logp=draw.same.put(float("nan"), 4),
+            ref=draw.same.put(float("nan"), 47),
         ),
         case("one element", "One element.", pairs(1)),
         case("no dimensions", "logp.shape may be ().", pairs()),

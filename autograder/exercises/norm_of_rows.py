@@ -61,9 +61,10 @@ norm_of_rows = Exercise(
         case("bfloat16", CONVERT, given(9, 400, 30.0, torch.bfloat16)),
         case(
             "NaN",
-            "A NaN makes its own row NaN, and no other.",
+            "A NaN of x makes its own row NaN, one of weight its own column, and no other.",
             given(6, 50),
             x=draw.same.put(float("nan"), 2, 17),
+            weight=draw.same.put(float("nan"), 31),
         ),
     ),
     tolerance=Tolerance(

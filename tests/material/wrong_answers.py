@@ -187,6 +187,13 @@ WRONG = (
         patches=(("over_count(-dloss, mask, count)", "-dloss"),),
     ),
     Wrong(
+        "factors of 11 of 24 bits (TF32): one cause, in all values, and no row follows another",
+        "row_dot",
+        "triton",
+        70,
+        patches=((', input_precision="ieee"', ""),),
+    ),
+    Wrong(
         "not attached to the graph",
         "clamped_kl",
         "torch",
