@@ -246,8 +246,12 @@ def test_a_page_counts_what_came_of_mutants_and_names_the_survivors(load, monkey
     rows = [row | {"old": "y", "new": new} for new in ("x2", "x22", "x3", "x4", "x5")]
     rows[3]["killed"] = rows[4]["killed"] = "ordinary values"
     text = page.page({7: rows})
-    assert "| silu_forward | 5 | 2 | 2 | 0 | 0 | 1 | 66.7% |" in text
+    assert "| silu_forward | 5 | 2 | 0 | 0 | 1 | 2 |" in text
+    assert "- seed 7: of 5 mutants the check refuses 2, and 1 survived\n" in text
+    assert "%" not in text
     assert "`y` made `x3`: not read yet" in text
+    survivors, alike = text.split("## Called equivalent")
+    assert "`y` made `x2`: the same" in alike and "made `x2`" not in survivors
     assert "--seed 7 --count 5 --page" in text
 
 
