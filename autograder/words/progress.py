@@ -15,10 +15,19 @@ AFTER, EVERY, LONG = 2.0, 0.5, 20.0  # seconds
 class Progress:
     """A ``with`` block around a check. ``at`` says what is under way; nothing is shown where it would not be seen: no
     notebook, no terminal, or a notebook that nbgrader runs.
+
+    limited: whether a time limit ends each call, so that nobody has to interrupt it.
     """
 
-    def __init__(self, name: str, after: float = AFTER, every: float = EVERY, stream: TextIO | None = None):
-        self.name, self.after, self.every = name, after, every
+    def __init__(
+        self,
+        name: str,
+        after: float = AFTER,
+        every: float = EVERY,
+        stream: TextIO | None = None,
+        limited: bool = False,
+    ):
+        self.name, self.after, self.every, self.limited = name, after, every, limited
         self.line = _line(stream or sys.stderr)
         self.where = ""
 
@@ -51,7 +60,7 @@ class Progress:
         now = time.monotonic()
         here = f" ({now - self.since:.0f} s)" if now - self.since >= self.after else ""
         text = f"checking {self.name}, {now - self.begun:.0f} s: {self.where}{here}"
-        if now - self.since < LONG:
+        if self.limited or now - self.since < LONG:
             return text
         return f"{text}. If it is an endless loop, interrupt: the message names its line."
 

@@ -27,7 +27,15 @@ def add_to(commands: Commands) -> None:
     reset.add_argument("--backend", help="torch or triton, where the exercise is answered in both")
 
     progress = _command(commands, "progress", run_progress, "show how far you are in each chapter")
-    progress.add_argument("--json", action="store_true", help="print one JSON array")
+    shown = progress.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="print one JSON array")
+    shown.add_argument(
+        "--share",
+        nargs="?",
+        const="",
+        metavar="CHAPTER",
+        help="print ten lines on how a chapter went, the last you worked on, for you to send or not; no names, no code",
+    )
 
     done = _command(commands, "done", run_done, "write a page on what you have passed, to keep or to show")
     done.add_argument("--markdown", action="store_true", help="done.md, not done.html")
@@ -97,10 +105,14 @@ def run_reset(options: argparse.Namespace, folder: Path) -> int:
 
 def run_progress(options: argparse.Namespace, folder: Path) -> int:
     """Prints how far the learner is in each chapter. Returns an exit status."""
-    from .chapter_progress import read_progress
+    from .chapter_progress import read_progress, read_reports
     from .progress_table import Course
+    from .share_form import share_form
 
     course = Course(tuple(read_progress(folder, _sources())))
+    if options.share is not None:
+        print(share_form(course.chapters, read_reports(folder), options.share))
+        return 0
     shown = json.dumps(course.to_list(), indent=2) if options.json else str(course)
     if "█".encode(sys.stdout.encoding or "ascii", errors="replace") == b"?":  # a terminal without block characters
         shown = shown.translate({ord("█"): "#", ord("░"): "-"})

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ from graded_kernels.autograder.judge.results.data import MIME
 from graded_kernels.course import build, learner, progress
 from graded_kernels.course.desk.chapter_progress import read_progress
 from graded_kernels.course.desk.progress_table import Course, End, bar
+from graded_kernels.course.desk.share_form import BLANK, HEAD
 from IPython.core.interactiveshell import InteractiveShell
 
 SOURCES = learner.sources(build.ROOT)
@@ -155,6 +157,53 @@ def test_the_terminal_shows_a_table_with_bars(folder, reports, capsys):
     shown = {chapter["name"]: chapter for chapter in json.loads(capsys.readouterr().out)}
     assert shown["01_silu"]["passed"] == 1
     assert shown["02_gelu"]["passed"] == 0
+
+
+def shared(folder, capsys, *chapter) -> list[str]:
+    """The form of `progress --share`, without its first sentence."""
+    assert cli.main(["progress", "--notebooks", str(folder), "--share", *chapter]) == 0
+    head, blank, *lines = capsys.readouterr().out.splitlines()
+    assert (head, blank) == (HEAD, "")
+    return [re.split("  +", line, maxsplit=1)[1] for line in lines]
+
+
+def test_the_form_to_send_or_not_says_what_is_known_of_the_chapter_in_ten_lines(folder, reports, capsys):
+    other = replace(reports["right"], exercise="silu_backward")
+    save(folder, {"silu_backward-torch-check": other, "silu_forward-torch-check": reports["wrong"]})
+    lines = shared(folder, capsys)
+    assert len(lines) == 10
+    assert lines[0].startswith("01 SiLU")
+    assert lines[1] == f"{BLANK} (the chapter says two and a half hours)"
+    assert lines[2] == f"1 of {REQUIRED}, 0 of 1 written"
+    assert lines[3] == f"silu_forward (PyTorch), tried, {reports['wrong'].score:.0%}"
+    assert lines[4].startswith("failed: ")
+    assert lines[5:8] == [BLANK] * 3
+    assert "torch 2." in lines[9]
+
+
+def test_the_form_holds_neither_names_nor_code_nor_paths(folder, capsys):
+    def silu_forward(x):
+        return secret_of_alice(x)  # noqa: F821
+
+    report = check("silu_forward", silu_forward, backend="torch")
+    assert "secret_of_alice" in str(report)
+    save(folder, {"silu_forward-torch-check": report})
+    text = "\n".join(shared(folder, capsys))
+    assert "alice" not in text
+    assert str(folder) not in text
+    assert "silu_forward (PyTorch), tried" in text
+
+
+def test_the_form_is_of_the_last_chapter_worked_on_or_of_the_one_that_is_named(folder, reports, capsys):
+    assert shared(folder, capsys, "02_gelu")[2].startswith("0 of ")
+    with_nothing = cli.main(["progress", "--notebooks", str(folder), "--share"])
+    assert with_nothing == 2
+    assert "nothing to tell" in capsys.readouterr().err
+    assert cli.main(["progress", "--notebooks", str(folder), "--share", "02_silu"]) == 2
+    assert "there is no chapter '02_silu' here; there are 00_floats_and_tiles, 01_silu" in capsys.readouterr().err
+    (chapter,) = read_progress(folder)
+    save(folder, {f"{s.exercise}-{s.backend}-check": reports["right"] for s in chapter.required})
+    assert shared(folder, capsys)[3:5] == ["the written answer", "none"]
 
 
 def test_a_chapters_end_shows_what_is_left_and_links_to_the_next(folder, reports, monkeypatch):

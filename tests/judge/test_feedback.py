@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from answers import SETUP, answer
-from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder import EXERCISES, check, cli
 from graded_kernels.autograder.gpu import emulator
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
@@ -84,6 +84,24 @@ def test_what_is_under_way_is_said_with_a_way_out_of_a_loop():
         assert "endless" not in progress.text()
         progress.since -= 100
         assert "interrupt: the message names its line" in progress.text()
+        progress.since -= 100
+        progress.limited = True  # a time limit ends the call
+        assert progress.text().endswith("case 2 of 17, exact zeros (200 s)")
+
+
+def test_the_command_shows_what_is_under_way_in_one_file_or_one_function(monkeypatch, capsys):
+    begun, seen = [], []
+    monkeypatch.setattr(Progress, "__enter__", lambda progress: begun.append(progress.name) or progress)
+    monkeypatch.setattr(Progress, "__exit__", lambda *error: None)
+    monkeypatch.setattr(Progress, "at", lambda progress, where: seen.append(where))
+    path = Path(__file__).parents[2] / "solutions" / "silu.py"
+    for answer_named in (path, "graded_kernels.solutions.silu:silu_forward"):
+        begun.clear()
+        seen.clear()
+        assert cli.main(["check", "silu_forward", str(answer_named), "--backend", "torch", "--in-process"]) == 0
+        assert begun == ["silu_forward"]
+        assert seen[0] == "case 1 of 22, ordinary values"
+    capsys.readouterr()
 
 
 def layer_norm(x, weight, bias, eps=1e-5):

@@ -118,12 +118,13 @@ def check_answer(
     notebook: "Budget | None" = None,
     cases: "tuple[Case, ...]" = (),
     record: "Exercise | Witness | None" = None,
+    at: "Callable[[str], None]" = lambda where: None,
 ) -> "Report":
     """Checks an answer that is code, not yet a function. One that cannot be loaded gets a report that says why.
 
     worker: runs the answer apart from this process, within ``limits`` and what is left of the ``notebook``'s budget;
     without one it runs here. cases: an instructor's own, after those of the exercise. record: of the exercise, where
-    it is in no table.
+    it is in no table. at: is called with what is checked next.
     """
     from ...runner import InProcess, Isolated, Limits
     from ..records.record import Exercise
@@ -134,7 +135,7 @@ def check_answer(
     record = find(record or answer.exercise)
     if cases and isinstance(record, Exercise):
         record = record.with_cases(cases)
-    judged, backend = partial(judge, record, settings=settings), settings.backend
+    judged, backend = partial(judge, record, settings=settings, at=at), settings.backend
     if worker:
         limits = limits or Limits()
         with Isolated(answer, record.contract, backend, worker=worker, limits=limits, notebook=notebook) as isolated:

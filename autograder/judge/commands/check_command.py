@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ...words import Commands, Exit, Quality, UsageError, keep_stdout, new_file
+from ...words import Commands, Exit, Progress, Quality, UsageError, keep_stdout, new_file
 from .one_file import limits_of, record_of, report_on, started, wanted_of
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def main(options: argparse.Namespace) -> int:
     with contextlib.nullcontext() if options.in_process else started(options.record) as worker:
         wanted = wanted_of(options.files[0], record_of(options), options)
         stdout = keep_stdout()
-        report = report_on(wanted, limits_of(options), worker)
+        report = report_on(wanted, limits_of(options), worker, shows=True)
     return show(options, report, stdout)
 
 
@@ -143,7 +143,9 @@ def check_function(options: argparse.Namespace, named: str) -> int:
         conventions=options.conventions,
         machine_code=options.machine_code,
     )
-    return show(options, report_on(record, named, settings, options.root), stdout)
+    with Progress(record.name) as progress:
+        report = report_on(record, named, settings, options.root, progress.at)
+    return show(options, report, stdout)
 
 
 def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:

@@ -3,6 +3,7 @@
 Only values and memory accesses are judged, not method: it may use autotuners, autograd and PyTorch around its kernels.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +24,17 @@ def report_on(
     text: str,
     settings: Settings,
     root: Path | None = None,
+    at: Callable[[str], None] = lambda where: None,
 ) -> Report:
-    """The report on the function that ``text`` names. root: as `found` has it. Raises UsageError."""
-
+    """The report on the function that ``text`` names. root: as `found` has it. at: is called with what is checked next.
+    Raises UsageError.
+    """
     simulated = not torch.cuda.is_available()
     with Session(simulated) as session:
         with session.code():
             function = found(text, root)
         runner = InProcess(function, record.contract, settings.backend, guarded=False, simulated=session)
-        report = judge(record, runner, settings)
+        report = judge(record, runner, settings, at)
     if simulated:
         report.environment["device"] = "cpu"
     return Report.of(report)

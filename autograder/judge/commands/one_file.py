@@ -4,11 +4,12 @@ import argparse
 import re
 import secrets
 import sys
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...words import UsageError
+from ...words import Progress, UsageError
 
 if TYPE_CHECKING:
     from ...runner import Answer, Limits, Worker
@@ -117,30 +118,29 @@ def likely_backend(backends: tuple[str, ...], answer: "Answer") -> str:
     return backend
 
 
-def report_on(wanted: Wanted, limits: "Limits", worker: "Worker | None") -> "Report":
-    """The report on an answer that runs in the worker, within the limits; in this process where there is none.
+def report_on(wanted: Wanted, limits: "Limits", worker: "Worker | None", shows: bool = False) -> "Report":
+    """The report on an answer that runs in the worker, within the limits; in this process where there is none. shows:
+    whether a terminal shows what is under way.
 
     Raises UsageError where it cannot be isolated: an answer that makes isolation fail must not run unprotected.
     """
     from ...runner import Isolated, SandboxError
+    from ..checking.check import check_answer
     from ..checking.judge import judge
     from ..report.report import Report
 
-    if worker is None:
-        return report_on_here(wanted)
     record, settings = wanted.record, wanted.settings
+    progress = Progress(record.name, limited=worker is not None)
+    line = progress if shows else nullcontext()
+    if worker is None:
+        with line:
+            return check_answer(wanted.answer, settings, record=record, at=progress.at)
+    isolated = Isolated(wanted.answer, record.contract, settings.backend, worker=worker, limits=limits)
     try:
-        with Isolated(wanted.answer, record.contract, settings.backend, worker=worker, limits=limits) as runner:
-            found = judge(record, runner, settings)
+        with isolated as runner, line:
+            found = judge(record, runner, settings, at=progress.at)
     except SandboxError as reason:
         raise not_isolated(reason) from None
     if runner.printed:
         print(runner.printed, file=sys.stderr)
     return Report.of(found)
-
-
-def report_on_here(wanted: Wanted) -> "Report":
-    """The report on an answer that is called in this process."""
-    from ..checking.check import check_answer
-
-    return check_answer(wanted.answer, wanted.settings, record=wanted.record)
