@@ -1,6 +1,7 @@
 """What other projects take from this repository's root: the hooks of pre-commit, the composite action, its workflow."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -32,6 +33,15 @@ def test_the_workflow_names_inputs_and_outputs_that_the_action_has():
     assert used["with"].keys() <= ACTION["inputs"].keys()
     assert f"steps.{used['id']}.outputs.sarif" in steps[-1]["with"]["sarif_file"]
     assert "sarif" in ACTION["outputs"]
+
+
+def test_every_action_of_a_workflow_is_pinned_by_the_hash_of_a_commit():
+    """A tag can be moved, and then another program runs here."""
+    workflows = [yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")]
+    steps = [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert len(used) > 10
+    assert not [action for action in used if not re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40}", action)]
 
 
 def test_what_a_caller_writes_is_no_part_of_a_command():
