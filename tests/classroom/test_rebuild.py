@@ -24,6 +24,6 @@ def test_an_added_cell_lies_below_the_released_one_that_it_follows():
     assert order(ADDED, FIRST, SECOND, THIRD) == [ADDED.source, *SOURCES]
 
 
-def test_below_a_copy_of_an_earlier_cell_it_stays_after_all_that_stood_above_it():
+def test_below_a_copy_it_stays_after_all_that_stood_above_it():
     """It uses x, which the second cell makes: the copy of the first must not take it along to the beginning."""
     assert order(FIRST, SECOND, FIRST, ADDED, THIRD) == [*SOURCES[:2], ADDED.source, SOURCES[2]]

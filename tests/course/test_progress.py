@@ -167,7 +167,7 @@ def shared(folder, capsys, *chapter) -> list[str]:
     return [re.split("  +", line, maxsplit=1)[1] for line in lines]
 
 
-def test_the_form_to_send_or_not_says_what_is_known_of_the_chapter_in_ten_lines(folder, reports, capsys):
+def test_the_form_to_send_or_not_says_in_ten_lines_what_is_known(folder, reports, capsys):
     other = replace(reports["right"], exercise="silu_backward")
     save(folder, {"silu_backward-torch-check": other, "silu_forward-torch-check": reports["wrong"]})
     lines = shared(folder, capsys)
@@ -194,7 +194,7 @@ def test_the_form_holds_neither_names_nor_code_nor_paths(folder, capsys):
     assert "silu_forward (PyTorch), tried" in text
 
 
-def test_the_form_is_of_the_last_chapter_worked_on_or_of_the_one_that_is_named(folder, reports, capsys):
+def test_the_form_is_of_the_last_chapter_worked_on_or_of_a_named_one(folder, reports, capsys):
     assert shared(folder, capsys, "02_gelu")[2].startswith("0 of ")
     with_nothing = cli.main(["progress", "--notebooks", str(folder), "--share"])
     assert with_nothing == 2

@@ -89,7 +89,7 @@ def test_what_is_under_way_is_said_with_a_way_out_of_a_loop():
         assert progress.text().endswith("case 2 of 17, exact zeros (200 s)")
 
 
-def test_the_command_shows_what_is_under_way_in_one_file_or_one_function(monkeypatch, capsys):
+def test_the_command_shows_what_is_under_way_in_a_file_or_a_function(monkeypatch, capsys):
     begun, seen = [], []
     monkeypatch.setattr(Progress, "__enter__", lambda progress: begun.append(progress.name) or progress)
     monkeypatch.setattr(Progress, "__exit__", lambda *error: None)

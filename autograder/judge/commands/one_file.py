@@ -135,8 +135,8 @@ def report_on(wanted: Wanted, limits: "Limits", worker: "Worker | None", shows: 
     if worker is None:
         with line:
             return check_answer(wanted.answer, settings, record=record, at=progress.at)
-    isolated = Isolated(wanted.answer, record.contract, settings.backend, worker=worker, limits=limits)
     try:
+        isolated = Isolated(wanted.answer, record.contract, settings.backend, worker=worker, limits=limits)
         with isolated as runner, line:
             found = judge(record, runner, settings, at=progress.at)
     except SandboxError as reason:
