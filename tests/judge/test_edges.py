@@ -73,6 +73,11 @@ ARGUMENTS = {  # where the parameters are not the record's, or more can be had t
         random(3, 7, seed=5),
     ),
 }
+NOT_ASKED = {  # sizes that an answer's contract excludes
+    "scaled_matmul": lambda a, a_scale, b, b_scale: (
+        0 in (*a.shape, *b_scale.shape) or a.shape[1] % (32 * a_scale.shape[1]) != 0
+    ),
+}
 PLACES = {"experts": ("logits", -1), "slots": ("rows", 0)}  # indices: of what, along which axis; -1 is none
 
 
@@ -155,6 +160,8 @@ def test_no_element_and_one(name):
     for size in sizes - {2 * one for one in sizes}:
         for new in (0, 1):
             given = fitting(changed(subject.named, lambda a, size=size, new=new: cut(a, size, new)))
+            if name in NOT_ASKED and NOT_ASKED[name](**given):
+                continue
             try:
                 expected = results(subject, changed(given, torch.clone), by_triton=False)
             except Exception as error:
