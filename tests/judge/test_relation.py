@@ -1,5 +1,6 @@
 """How wrong values are related to the right ones: each relation is seen, and none that is not there."""
 
+import inspect
 import re
 import runpy
 from pathlib import Path
@@ -12,6 +13,7 @@ from graded_kernels.autograder.judge.checking.case_verdict import judge_case
 from graded_kernels.autograder.judge.checking.explained import explained
 from graded_kernels.autograder.judge.checking.redaction import redacted
 from graded_kernels.autograder.judge.comparing.trial import Trial, arguments
+from graded_kernels.autograder.judge.explaining.changed_inputs import changed
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
@@ -273,6 +275,19 @@ def test_what_an_optimizer_leaves_out_is_told(lost, words):
     report = check("adamw_step", adamw(lost), backend="torch")
     first = next(case for case in report.cases if case.failure)
     assert words in first.message or report.source, str(report)
+
+
+def scaled_by_blocks(x, block=128, eps=1e-6):
+    """A size beside a number that is a factor: both may be what an answer left out."""
+
+
+def test_the_size_of_a_block_stays_one_that_fits_in_memory():
+    """What is right for a block of 10^9 took 22 GB to work out."""
+    x = torch.ones(8, 300)
+    parameters = inspect.signature(scaled_by_blocks).parameters
+    given = {words: args for words, args in changed(parameters, (x, 128, 1e-6)) if type(args[1]) is int}
+    assert "block were very large, and no correction of it were left" in given
+    assert max(args[1] * len(x) * 8 for args in given.values()) <= 4 << 20  # bytes of float64
 
 
 def test_a_sign_error_is_shown_where_it_can_be_seen():

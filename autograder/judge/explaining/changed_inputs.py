@@ -11,7 +11,8 @@ import torch
 from ...runner import Args
 from ..records.ulp import comparable
 
-VERY_LARGE = 10**9  # of a number: a power of a factor below 1 with this exponent is 0
+# The powers of a factor like 0.999 with this exponent are nothing beside 1; a size, of a block perhaps, fits in memory.
+VERY_LARGE = 1 << 15
 InputChange = tuple[
     str, Any
 ]  # what is changed, to complete "the result comes out as if", and the argument in its place
@@ -67,9 +68,7 @@ def _others(name: str, value: object, default: object, factors: bool) -> Iterato
 
 
 def _of_number(name: str, value: object, factors: bool) -> Iterator[InputChange]:
-    """factors: whether there are numbers to take powers of. Without them a whole number is a size, of a block perhaps,
-    and to work out what is right for a very large one would take all memory.
-    """
+    """factors: whether there are numbers to take powers of; without them no correction is left out."""
     if isinstance(value, bool):
         yield f"{name} were {not value}", not value
     elif isinstance(value, int | float):
