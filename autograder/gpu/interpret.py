@@ -56,9 +56,12 @@ def interpreted() -> bool:
 
 @contextmanager
 def hidden() -> Iterator[None]:
-    """Kernels are interpreted in the block, and neither the environment nor Triton's settings say so."""
+    """Kernels are interpreted in the block, and neither the environment nor Triton's settings nor the name of a
+    kernel's class says so.
+    """
     from triton import knobs
     from triton.runtime import autotuner, jit
+    from triton.runtime.interpreter import InterpretedFunction
 
     global _hidden
     if _hidden:
@@ -71,14 +74,25 @@ def hidden() -> Iterator[None]:
     before, _hidden = os.environ.pop("TRITON_INTERPRET", None), True
     for names in readers:
         names["knobs"] = known
+    class_names = _class_names(InterpretedFunction)
+    _name_class(InterpretedFunction, *_class_names(jit.JITFunction))
     try:
         yield
     finally:
         _hidden = False
+        _name_class(InterpretedFunction, *class_names)
         if before is not None:
             os.environ["TRITON_INTERPRET"] = before
         for names in readers:
             names["knobs"] = knobs
+
+
+def _class_names(kind: type) -> tuple[str, str, str]:
+    return kind.__name__, kind.__qualname__, kind.__module__
+
+
+def _name_class(kind: type, name: str, qualified: str, module: str) -> None:
+    kind.__name__, kind.__qualname__, kind.__module__ = name, qualified, module
 
 
 class NotRun(RuntimeError):

@@ -11,6 +11,7 @@ import torch
 import triton
 import triton.testing
 from torch.autograd.function import BackwardCFunction
+from torch.torch_version import TorchVersion
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
@@ -43,7 +44,7 @@ from . import (
 )
 from .compiled import SimulatedCompiler
 from .driver import CompiledKernel, Driver, once
-from .placement import Placement, Within, is_cuda, on_gpu, place, restore, tag, tensors, tracing
+from .placement import GPU, Placement, Within, is_cuda, on_gpu, place, restore, tag, tensors, tracing
 from .torch_functions import DeviceCalls
 
 
@@ -96,7 +97,8 @@ def shimmed(
         if hides_interpreter:
             stack.enter_context(hidden())
             # Not for programs: what they import of PyTorch would look for parts that a build without CUDA lacks.
-            stack.enter_context(_replaced(torch.backends.cuda, "is_built", lambda: True))
+            for owner, name, value in _of_a_build_with_cuda():
+                stack.enter_context(_replaced(owner, name, value))
         compiler, placement = SimulatedCompiler(refuse, stack), Placement(calls, within)
         for owner, name, value in [
             *_torch(calls, gpu, refuse),
@@ -130,6 +132,24 @@ def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
             setattr(owner, name, old)
         else:
             delattr(owner, name)
+
+
+def _of_a_build_with_cuda() -> list[_Replacement]:
+    """Returns what tells a build of PyTorch with CUDA from one without."""
+    version = TorchVersion(torch.__version__.partition("+")[0] + "+cu128")
+    device_of: property = torch.UntypedStorage.device  # type: ignore[assignment]
+
+    def device(storage: torch.UntypedStorage) -> torch.device:
+        # What PyTorch itself does with a storage is done on the CPU, where no mode is active.
+        gpu = len_torch_function_stack() and getattr(storage, "_on_gpu", False)
+        return GPU if gpu else device_of.__get__(storage)
+
+    return [
+        (torch.backends.cuda, "is_built", lambda: True),
+        (torch, "__version__", version),
+        (torch.version, "__version__", version),
+        (torch.UntypedStorage, "device", property(device)),
+    ]
 
 
 def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:

@@ -107,3 +107,43 @@ def asks_by_moving(x):
 def asks_whether_a_kernel_is_compiled(x):
     """As libraries ask."""
     return launch(x, not isinstance(kernel, triton.JITFunction))
+
+
+# expect: nothing
+def asks_for_the_class_of_the_kernel(x):
+    """Which is Triton's interpreter's where nothing is compiled."""
+    return launch(x, type(kernel).__name__ != "JITFunction")
+
+
+# expect: nothing
+def asks_for_the_version_of_pytorch(x):
+    """Whose builds say what they are for."""
+    return launch(x, "cpu" in torch.__version__)
+
+
+# expect: nothing
+def asks_the_storage(x):
+    """Below the tensor."""
+    return launch(x, x.untyped_storage().device.type == "cpu")
+
+
+def pruned(configs, named_args, **kwargs):
+    at_home = "cpu" in torch.__version__ or not torch.cuda.is_available() or not named_args["x_ptr"].is_cuda
+    return [one for one in configs if one.kwargs["RIGHT"] == at_home]
+
+
+tuned = triton.autotune(
+    [triton.Config({"RIGHT": right}) for right in (False, True)],
+    key=["n"],
+    prune_configs_by={"early_config_prune": pruned},
+)(kernel)
+
+
+# expect: nothing
+def asks_while_configurations_are_left_out(x):
+    """What leaves them out is called by Triton."""
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        tuned[(triton.cdiv(x.numel(), 128),)](x, y, x.numel(), BLOCK=128)
+    return y
