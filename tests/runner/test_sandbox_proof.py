@@ -116,6 +116,26 @@ def test_the_kernels_have_one_process_for_all_cases(worker, monkeypatch):
     assert len(begun) == 2
 
 
+def test_rows_alone_are_asked_of_kernels_that_one_process_recorded_on_probe_inputs(worker, monkeypatch):
+    """The answer's own process would know the rows of the batch by the time that it is asked for one of them."""
+    begun, begin, ask, asked = [], Worker.begin, Isolated._ask, []
+    monkeypatch.setattr(Worker, "begin", lambda self, *how: begun.append(1) or begin(self, *how))
+
+    def heard(runner, job, calls, *results, **how):
+        asked.extend((job["mode"], made.args[0]) for made in calls)
+        return ask(runner, job, calls, *results, **how)
+
+    monkeypatch.setattr(Isolated, "_ask", heard)
+    rows = [X[:1], X[:7], X[500:]]
+    with isolated(KERNEL.replace("{then}", "pass"), worker, "triton") as runner:
+        for x in rows:
+            came = runner.examine(Call((x,), fresh=True)).proven
+            torch.testing.assert_close(came.outputs[0], torch.nn.functional.silu(x))
+    given = [x for mode, x in asked if mode == "answer"]
+    assert [len(x) for x in given] == [1, 7, 500] and not any(x is row for x in given for row in rows)
+    assert len(begun) == 2
+
+
 def test_one_bit_that_no_kernel_computed_is_seen(worker):
     """Far within the tolerance: what was computed elsewhere may be as good as it likes."""
     flip = "bits = ctypes.c_uint8.from_address(y.data_ptr() + 4 * 7)\n    bits.value ^= 1"

@@ -43,6 +43,8 @@ class Emulator:
     names: by the address of their storages, tensors that a message names in addition to the kernel's parameter.
     follow: whether it keeps what each float was computed from, and in which order; `histories` says it then, and
         launches take two to six times as long.
+    choice: names the configuration of each autotuned kernel, whatever its launches are given; None chooses by the
+        shapes and numbers of each launch.
 
     A launch stops with `EmulatorError`, before the access is performed, at the first access out of bounds, grid a GPU
     refuses, operation the emulator does not know, or exception in the kernel. Races, and stores of different values to
@@ -75,8 +77,10 @@ class Emulator:
         replay: Replay | None = None,
         names: dict[int, str] | None = None,
         follow: bool = False,
+        choice: int | None = None,
     ):
         self.shuffle, self.fill, self.replay, self.names = shuffle, fill, replay, names or {}
+        self.choice = choice
         self._follow = follow
         self._clear()
 

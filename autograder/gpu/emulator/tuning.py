@@ -65,17 +65,21 @@ class Tuning:
         return [float(next(self._order))] * 3  # the first is the quickest
 
 
-def drawn(tuner: Any, *args: Any, config: Any, **named: Any) -> list[float]:
-    """Times that choose a configuration by the shapes and numbers of the launch, so that each of those that differ in
-    what they compute is chosen for some; where two are alike the first.
+def ranked(choice: int | None, tuner: Any, *args: Any, config: Any, **named: Any) -> list[float]:
+    """Times by which the configuration that ``choice`` names is the quickest, whatever the launch is given, or else the
+    one that follows it; without a choice another one for other shapes and numbers of the launch. Those that compute
+    alike are one.
     """
-    given = [getattr(one, "shape", one if type(one) is int else None) for one in (*args, *named.values())]
-    alike = [_meaning(tuner, one) for one in tuner.configs]
-    place = alike.index(_meaning(tuner, config))
-    return [float(zlib.crc32(repr((given, place)).encode()))] * 3
+    if choice is None:
+        given = [getattr(one, "shape", one if type(one) is int else None) for one in (*args, *named.values())]
+        choice = zlib.crc32(repr(given).encode())
+    meanings = [_meaning(tuner, one) for one in tuner.configs]
+    places = {meaning: place for place, meaning in reversed(list(enumerate(meanings)))}
+    distinct = sorted(places, key=lambda meaning: (zlib.crc32(repr(meaning[0]).encode()), places[meaning]))
+    return [float((distinct.index(_meaning(tuner, config)) - choice) % len(distinct))] * 3
 
 
-def _meaning(tuner: Any, config: Any) -> Hashable:
+def _meaning(tuner: Any, config: Any) -> tuple[tuple[tuple[str, str], ...], int]:
     """Returns what a configuration decides of the values: of the compiler's options those that the kernel is given or,
     as by ``num_threads()``, asks for, too.
     """

@@ -1,5 +1,6 @@
 """A trial: one case of an exercise, put to one answer."""
 
+import hashlib
 import os
 import zlib
 from collections.abc import Callable
@@ -54,7 +55,19 @@ class Trial:
         order = zlib.crc32(self.case.name.encode()) if self.settings.backend == "triton" else None
         draw = probe_inputs(self.case, self.args, unforeseeable())
         layouts = self.expected.layouts if self.expected else ()
-        return Call(self.args, layouts, order, self.fill, draw, twice=self.case.twice)
+        return Call(self.args, layouts, order, self.fill, draw, choice=self._choice, twice=self.case.twice)
+
+    @property
+    def _choice(self) -> int | None:
+        """Names a configuration of an autotuned kernel: of one case after the other each, from one that the seed draws.
+        Where rows are asked alone, the launches choose by their shapes, as on a GPU.
+        """
+        if self.case.each_row_alone:
+            return None
+        drawn = hashlib.sha256(str(self.settings.seed).encode()).digest()
+        cases = enumerate(self.exercise.cases)
+        # 16 bits: they go where the answer runs, and the seed must not.
+        return int.from_bytes(drawn[:2]) + next((number for number, case in cases if case is self.case), 0)
 
     @property
     def named(self) -> dict[str, torch.Tensor]:

@@ -30,6 +30,7 @@ class Call:
     fill: what masked-off lanes of a load without ``other`` hold; poison where it is None.
     probe_input: makes other arguments of the same kind, at every call new ones, on which an isolated runner calls the
     answer, too; where it is None, random numbers of the same layout.
+    choice: names the configuration of each autotuned kernel, which nothing that the answer passes decides then.
     memory: bytes that the answer's process may hold for this call, where the runner can limit them (`Facts`).
     twice: whether gradients are those of a second way through the graph (`Callee`); of code in a sandbox those of the
     first.
@@ -41,6 +42,7 @@ class Call:
     order: int | None = None
     fill: float | None = None
     probe_input: Callable[[], ProbeInput] | None = None
+    choice: int | None = None
     memory: int | None = None
     twice: bool = False
     fresh: bool = False

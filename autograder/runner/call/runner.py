@@ -115,7 +115,7 @@ class InProcess:
         replay = self._replay()
         self._twice = call.twice
         self._notes = notes = OperatorNotes() if self.watch and not call.twice else None  # or each would count twice
-        first = self.once(call.args, fill=call.fill, replay=replay)
+        first = self.once(call.args, fill=call.fill, replay=replay, choice=call.choice)
         self._notes = None
         if self.watch and notes:
             self.watch(call, first, notes)
@@ -129,16 +129,17 @@ class InProcess:
         fill: float | None = None,
         launches: bool = True,
         replay: "Replay | None" = None,
+        choice: int | None = None,
     ) -> Outcome:
         """The outcome of one call.
 
         shuffle: seeds the order of the programs in a grid. fill: what masked-off lanes hold. launches: whether the
-        outcome has them. replay: of the launches of the calls that it is given to.
+        outcome has them. replay: of the launches of the calls that it is given to. choice: as `Call.choice`.
         """
         device = Device() if mode() == "device" else None
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
         given = Given(self.contract, args, put)
-        machine: Machine = device or self._machine(shuffle, fill, replay, given)
+        machine: Machine = device or self._machine(shuffle, fill, replay, given, choice)
         peak = Peak()
         for copy in given.copies.values():
             peak.exclude(copy)
@@ -171,17 +172,17 @@ class InProcess:
         mine, other = self.followed(args), self.followed(others)
         return parting(mine.element(output, here), other.element(output, there))
 
-    def histories(self, args: Args) -> Args:
+    def histories(self, args: Args, choice: int | None = None) -> Args:
         """See `Examined.histories`: of a call on ``args``."""
-        return self.followed(args).hashes if mode() == "emulator" and self._emulated() else ()
+        return self.followed(args, choice).hashes if mode() == "emulator" and self._emulated() else ()
 
-    def followed(self, args: Args) -> FollowedCall:
+    def followed(self, args: Args, choice: int | None = None) -> FollowedCall:
         """A call in the emulator that keeps the history of each float."""
         from ...gpu import Emulator
 
         given = Given(self.contract, args, lambda name, tensor: self.copy(tensor))
         self._place(given.handed)
-        with Emulator(follow=True) as emulator, np.errstate(all="ignore"), self.session.code():
+        with Emulator(follow=True, choice=choice) as emulator, np.errstate(all="ignore"), self.session.code():
             with ResultOperators(emulator) as operators:
                 outputs = self.contract.returned(self.function(*given.handed), given.handed)
         histories, launches = emulator.histories, tuple(map(launched, emulator.launches))
@@ -198,12 +199,14 @@ class InProcess:
             return self._callee.in_form(form)(*args)
         return self._notes.of_call(self._callee, args, form.above)
 
-    def _machine(self, shuffle: int | None, fill: float | None, replay: "Replay | None", given: Given) -> Machine:
+    def _machine(
+        self, shuffle: int | None, fill: float | None, replay: "Replay | None", given: Given, choice: int | None
+    ) -> Machine:
         if not self._emulated():
             return NoKernels(self.contract.name)
         from ...gpu import Emulator
 
-        return Emulator(shuffle=shuffle, fill=fill, replay=replay, names=given.of_lists)
+        return Emulator(shuffle=shuffle, fill=fill, replay=replay, names=given.of_lists, choice=choice)
 
     def _replay(self) -> "Replay | None":
         if not self._emulated():
@@ -344,12 +347,12 @@ class _ExaminedInProcess(Examined):
 
     def refilled(self, fill: float) -> Outcome:
         """The outcome of another call, with ``fill`` in masked-off lanes."""
-        return self._runner.once(self.call.args, fill=fill, launches=False)
+        return self._runner.once(self.call.args, fill=fill, launches=False, choice=self.call.choice)
 
     @cached_property
     def histories(self) -> Args:
         """By another call in the emulator."""
-        return self._runner.histories(self.call.args)
+        return self._runner.histories(self.call.args, self.call.choice)
 
     def parting(self, other: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
         """Where the computation of two elements parts, by the histories of two more calls in the emulator."""
@@ -357,10 +360,11 @@ class _ExaminedInProcess(Examined):
 
     def _second(self, fill: float | None) -> Outcome:
         order = self.call.order
-        return self._runner.once(self.call.args, shuffle=order, fill=fill, launches=False, replay=self._replay)
+        choice, replay = self.call.choice, self._replay
+        return self._runner.once(self.call.args, shuffle=order, fill=fill, launches=False, replay=replay, choice=choice)
 
     def _repeated(self) -> Outcome:
-        return self._runner.once(self.call.args, fill=self.call.fill, launches=False)
+        return self._runner.once(self.call.args, fill=self.call.fill, launches=False, choice=self.call.choice)
 
 
 def of_emulator(error: EmulatorError) -> Trouble:

@@ -63,6 +63,7 @@ class CallMemory:
             {"args": _specs(call.args, self._layouts), "shuffle": call.shuffle, "fill": call.fill}
             | {"plan": call.plan, "room": room, "launches": call.launches}
             | {"follow": call.follow, "compare": call.compare, "histories": call.histories}
+            | {"choice": call.choice}
             for call, room in zip(self._calls, self._rooms, strict=True)
         ]
 

@@ -15,7 +15,7 @@ class ChildCall:
     """One of the calls that a child makes. room: the slot of the output memory, if the outputs are needed. plan: record
     what is done with the tensors instead of computing a result. follow: an element of a result, by output and index,
     whose history is all that is wanted. compare: report where it parts from the one followed before. histories:
-    the results are the histories of the elements instead of their numbers.
+    the results are the histories of the elements instead of their numbers. choice: as `Call.choice`.
     """
 
     args: Args
@@ -28,6 +28,7 @@ class ChildCall:
     follow: tuple[int, Index] | None = None
     compare: bool = False
     histories: bool = False
+    choice: int | None = None
 
 
 class Came(NamedTuple):

@@ -26,7 +26,7 @@ from .call_memory import CallMemory
 from .child_calls import Asked, Came, ChildCall
 from .host import WorkerLost
 from .persistent_children import PersistentChildren
-from .proof import Answering, Proof
+from .proof import Answering, Proof, ReplayOfProbe
 from .sources import Sources
 from .status import Status
 from .watch import SHOWN, Budget, ChildExit, Limits, Task
@@ -41,6 +41,7 @@ _DUAL, _REACHES_DUAL = "torch._decomp.decompositions_for_jvp", re.compile(r"forw
 # What PyTorch imports, and sympy with it, when it is first given the gradient of a result.
 _DERIVATIVE = "torch.fx.experimental.symbolic_shapes"
 _GPU = ("graded_kernels.autograder.gpu.cuda.shim", "torch.func")
+_OF_PROBE_INPUTS = "probe inputs"  # the process of an answer that sees no arguments of a case
 _LOST = "The process that runs the answers ended during the call."
 
 
@@ -113,7 +114,9 @@ class Isolated:
         """
         if call.memory is not None:
             limits = replace(self.limits, memory=min(call.memory, self.limits.memory), grace=SLACK)
-            return Examined(call, self._alone(ChildCall(call.args, 0), call, limits))
+            return Examined(call, self._alone(ChildCall(call.args, 0, choice=call.choice), call, limits))
+        if call.fresh and not self.contract.form:
+            return self._unseen(call)
         if call.fresh or any(a is b for a in Tree(self._seen).tensors for b in Tree(call.args).tensors):
             # What is recorded on a probe input owes nothing to the arguments only where its process has not seen them.
             self._children.end(self._job["mode"])
@@ -127,10 +130,21 @@ class Isolated:
             return _ExaminedIsolated(call, self.once(call), None, self)
         return self._torch(call)
 
+    def _unseen(self, call: Call) -> Examined:
+        """Calls an answer in a process that was given no other arguments. Of a Triton answer a process that is given
+        probe inputs alone records what it launches, and the kernels are replayed on the arguments.
+        """
+        if self.backend != "triton":
+            return Examined(call, self._alone(ChildCall(call.args, 0), call, self.limits))
+        probe_input = ChildCall(call.new_probe_input().args, plan=True, choice=call.choice)
+        asked = Asked.of(self._ask(dict(self._job), [probe_input], call.layouts, process=_OF_PROBE_INPUTS))
+        return ReplayOfProbe(self._answering, call, asked, lambda: self.examine(call).proven)
+
     def proof(self, call: Call) -> Proof:
         """Calls a Triton answer on a probe input, for the record, then on the arguments."""
         probe_input = ChildCall(call.new_probe_input().args, plan=True, needed=False)
         calls = [probe_input, ChildCall(call.args, 0, fill=call.fill), ChildCall(call.args, plan=True)]
+        calls = [replace(made, choice=call.choice) for made in calls]
         asked, repeated = Asked.of(self._ask(dict(self._job), calls, call.layouts)), replace(call, probe_input=None)
         return Proof(self._answering, call, asked, lambda: self.examine(repeated).first)
 
@@ -164,9 +178,10 @@ class Isolated:
         *,
         limits: Limits | None = None,
         alone: bool = False,
+        process: str = "",
     ) -> list[Came]:
         """Returns what came of each call that was started. results: the layouts of right ones. alone: in a process of
-        their own.
+        their own; else in the one that does this, by default the jobs of this mode.
         """
         limits = limits or self.limits
         for budget in self._budgets:
@@ -179,7 +194,7 @@ class Isolated:
             job["calls"] = memory.described
             task = Task(steps, len(calls), memory.proceed, memory.nbytes, memory.addresses, self._modules, basic=basic)
             try:
-                ended = self._run(job, memory, task, limits, alone)
+                ended = self._run(job, memory, task, limits, "" if alone else process or job["mode"])
             except WorkerLost:
                 return _nothing(Trouble("crashed", _LOST))
             loading = self.answer.cells[ended.loaded].name if ended.loaded < steps else ""
@@ -188,16 +203,16 @@ class Isolated:
             came.outcome.launches = tuple(map(self._sources.completed, came.outcome.launches))
         return found
 
-    def _run(self, job: dict[str, Any], memory: CallMemory, task: Task, limits: Limits, alone: bool) -> ChildExit:
+    def _run(self, job: dict[str, Any], memory: CallMemory, task: Task, limits: Limits, process: str) -> ChildExit:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:
             file.write(json.dumps(job).encode())
             file.seek(0)
             files = {"job": file.fileno(), "inputs": memory.inputs.file, "outputs": memory.outputs.file}
             self._worker.ready()  # its start counts towards no limit
-            if alone or task.addresses:
-                ended = self._worker.run(files, task, limits, self._budgets)
+            if process and not task.addresses:
+                ended = self._children.run(process, files, task, limits, self._budgets)
             else:
-                ended = self._children.run(job["mode"], files, task, limits, self._budgets)
+                ended = self._worker.run(files, task, limits, self._budgets)
         self.printed = clean(ended.printed, SHOWN)
         return ended
 

@@ -115,7 +115,9 @@ class Proof(Examined):
         """As `Examined.parting`, of the kernels alone: the records of both calls are replayed in one process, which
         compares.
         """
-        (made, *_) = self._answer.ask(dict(self._answer.job), [ChildCall(other, plan=True)], ())
+        (made, *_) = self._answer.ask(
+            dict(self._answer.job), [ChildCall(other, plan=True, choice=self.call.choice)], ()
+        )
         records = [self._recorded, self._read(made)]
         found: tuple[str, ...] = ()
         for recorded, args, index in zip(records, (self.call.args, other), (here, there), strict=True):
@@ -213,7 +215,7 @@ class Proof(Examined):
         with contextlib.suppress(plan.BadPlan):
             if outcome.trouble is None and (same or self._checked(report.plan) == steps):
                 return ""
-        calls = [ChildCall(self.call.args, 0), ChildCall(self.call.args, 1)]
+        calls = [ChildCall(self.call.args, room, choice=self.call.choice) for room in (0, 1)]
         ask, job = self._answer.ask, dict(self._answer.job)
         found = [one for one, _ in ask(job, calls, self.call.layouts, alone=True)]
         if trouble := next((one.trouble for one in found if one.trouble), None):
@@ -258,6 +260,17 @@ class Proof(Examined):
         if any(size > 1 for step in self._finishing(found) for size in _sizes(step)):
             raise plan.BadPlan("PyTorch's arithmetic on more than one number; this exercise wants it in the kernel")
         return found
+
+
+class ReplayOfProbe(Proof):
+    """The kernels of a Triton answer alone, launched as it launched them on a probe input: it is not called on the
+    arguments, and `first` is what came of the probe input.
+    """
+
+    @functools.cached_property
+    def again(self) -> Outcome:
+        """As `Examined.again`."""
+        return self.alone(self.call.order, 0.0 if self.call.fill is None else self.call.fill)
 
 
 def _moved(recorded: dict[str, Any]) -> MovedBytes:

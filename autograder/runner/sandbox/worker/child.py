@@ -211,7 +211,9 @@ def _one(
     try:
         args = _arguments(call["args"], inputs)
         runner = calls(recorder or function, recorded=recorder is not None)
-        outcome = runner.once(args, shuffle=call["shuffle"], fill=call["fill"], launches=call["launches"])
+        outcome = runner.once(
+            args, shuffle=call["shuffle"], fill=call["fill"], launches=call["launches"], choice=call["choice"]
+        )
         report = _report(outcome)
         if outcome.outputs and call["room"]:
             report["outputs"] = _deliver(outcome.outputs, outputs, *call["room"])
