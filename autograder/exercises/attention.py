@@ -158,10 +158,9 @@ attention_backward = Exercise(
         ),
         case(
             "NaN in do",
-            "NaN in gives NaN out, for every key of this head that is not padding: the gradients of padding are 0, and "
-            "0 · NaN is NaN.",
+            "One element of do is NaN. NaN in gives NaN out, for its query and for every key of this head.",
             batch(),
-            key_lengths=draw.tensor([20, 13]),
+            key_lengths=draw.tensor([13, 20]),  # the padding of the other sequence: 0 times NaN is open
             do=DO.put(torch.nan, 1, 0, 5, 3),
         ),
     ),
