@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ..autograder.words import Commands, Exit, UsageError, count
+from ..autograder.words import Commands, Exit, UsageError, count, utc_and_local
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLE = """# {name}
@@ -38,10 +38,10 @@ Write each function so that the check below it passes. Run a check as often as y
 at first. The course's answers are closed: a cell that imports them does not run, and they are not there when your
 answer is graded."""
 FENCE = "import graded_kernels.course.exam  # closes the course's answers"
-CLOSING = """Then, for its time: nbgrader db assignment add {name} --duedate="{closes}"
-and in teacher_config.py:
+CLOSING = """Then, for its time: nbgrader db assignment add {name} --duedate="{closes:%Y-%m-%d %H:%M} UTC"
+and in teacher_config.py, where it changes nothing for other assignments:
     c.AssignLatePenalties.plugin_class = "graded_kernels.autograder.classroom.nbgrader.points.PerDay"
-    c.PerDay.closed = ["{name}"]"""
+    c.PerDay.closed.append("{name}")"""
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def main(options: argparse.Namespace) -> int:
     names = [*options.exercise, *map(str, options.record)]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"{twice[0]} is named twice")
-    closes = _time(options.exam) if options.exam else ""
+    closes, shown = _time(options.exam) if options.exam else (None, "")
     parts = [*map(_of_chapter, options.exercise), *map(_of_teacher, options.record)]
-    text = _notebook(options.name, parts, closes)
+    text = _notebook(options.name, parts, shown)
     folder.mkdir(parents=True)
     (folder / f"{options.name}.ipynb").write_text(text, encoding="utf-8")
     most = f"{count(len(parts), 'exercise')}, {sum(part.points for part in parts):g} points"
@@ -98,16 +98,19 @@ def main(options: argparse.Namespace) -> int:
     return Exit.PASSED
 
 
-def _time(text: str) -> str:
-    """The time in UTC, of a date, a time and the name of a zone."""
+def _time(text: str) -> tuple[datetime, str]:
+    """The time in UTC, of a date, a time and the name of a zone; and as learners read it, with that zone's own."""
     local, _, zone = text.rpartition(" ")
     try:
-        closes = datetime.fromisoformat(local).replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+        closes = datetime.fromisoformat(local).replace(tzinfo=ZoneInfo(zone))
     except (ValueError, ZoneInfoNotFoundError):
         raise UsageError(
             f'--exam {text!r} is no time; write "2026-12-10 11:00 UTC", or "2026-12-10 12:00 Europe/Berlin"'
         ) from None
-    return f"{closes:%Y-%m-%d %H:%M} UTC"
+    shown = utc_and_local(closes, closes.tzinfo)
+    if closes <= datetime.now(UTC):
+        raise UsageError(f"--exam {shown} is past; give the time at which the exam closes")
+    return closes.astimezone(UTC), shown
 
 
 def _folder(course: Path, name: str) -> Path:

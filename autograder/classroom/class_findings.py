@@ -14,7 +14,7 @@ from nbgrader.coursedir import CourseDirectory
 from ..judge import Store
 from .nbgrader.export import rows_of
 from .nbgrader.pages import REPORT
-from .nbgrader.rebuild import MOVED, RECORD, grade_id
+from .nbgrader.rebuild import MOVED, NOT_GRADED, RECORD, grade_id
 
 PASSED, FAILED, UNREACHED = "pass", "fail", "not-run"
 STUB = "stub"  # `ReportData.stopped` of an answer that is as it was handed out
@@ -157,7 +157,7 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
             for cell in nbformat.read(path, as_version=4).cells:
                 record, answer = cell.metadata.get(RECORD, {}), grade_id(cell).removesuffix("-check")
                 report = next((o.data[REPORT] for o in cell.get("outputs", ()) if REPORT in o.get("data", {})), None)
-                if record.get("not_graded"):
+                if NOT_GRADED in record:
                     unchecked.append((row["student_id"], answer))
                 if MOVED in record:
                     (before, now, since), told = record[MOVED], report or {}

@@ -35,13 +35,14 @@ def add_to(commands: Commands) -> None:
     export.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
     export.set_defaults(run=run_export)
 
-    about = "give one student a due date of their own; lateness counts from there"
+    about = "give one student a due date of their own, from which lateness counts; or list who has one"
     extend = commands.add_parser("extend", help=about, description=about)
-    extend.add_argument("student", metavar="STUDENT", help="as the gradebook has it")
-    extend.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
-    extend.add_argument(
-        "--days", type=days, required=True, metavar="N", help="after the class's due date; 0 takes it back"
-    )
+    extend.add_argument("student", metavar="STUDENT", nargs="?", help="as the gradebook has it")
+    extend.add_argument("assignment", metavar="ASSIGNMENT", nargs="?", help="01_silu, say")
+    how_long = extend.add_mutually_exclusive_group(required=True)
+    how_long.add_argument("--days", type=days, metavar="N", help="after the class's due date; 0 takes it back")
+    how_long.add_argument("--minutes", type=minutes, metavar="N", help="the same in minutes")
+    how_long.add_argument("--list", action="store_true", help="list the due dates that differ from the class's")
     extend.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
     extend.set_defaults(run=run_extend)
 
@@ -62,6 +63,13 @@ def days(text: str) -> int:
     """Reads a number of days. Raises ArgumentTypeError for anything else, and for more than a year."""
     if not text.isdecimal() or int(text) > YEAR:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days; give 0 to {YEAR}")
+    return int(text)
+
+
+def minutes(text: str) -> int:
+    """Reads a number of minutes. Raises ArgumentTypeError for anything else, and for more than a year."""
+    if not text.isdecimal() or int(text) > YEAR * 24 * 60:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of minutes; give 0 to {YEAR * 24 * 60}")
     return int(text)
 
 

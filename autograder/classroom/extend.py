@@ -2,31 +2,58 @@
 
 import argparse
 import sys
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from ..words import Exit
+from ..words import Exit, UsageError, count, utc_and_local
 from .course import NoCourse, configured
-from .nbgrader.extension import grant
+from .nbgrader.extension import grant, granted
 
 
 def main(options: argparse.Namespace) -> int:
-    """Extends the due date, prints it, and returns the exit status."""
+    """Extends the due date and prints it, or lists those that were extended; returns the exit status. Raises
+    UsageError.
+    """
     student, assignment = options.student, options.assignment
+    if options.list and student:
+        raise UsageError("--list shows every extension, and takes no student and no assignment")
+    if not options.list and not assignment:
+        raise UsageError("whose due date? graded-kernels extend STUDENT ASSIGNMENT --days 3 (or --minutes 30)")
     try:
-        due = extend(configured(options.course).coursedir.db_url, student, assignment, options.days)
+        db_url = configured(options.course).coursedir.db_url
+        if options.list:
+            print(listed(db_url))
+            return Exit.PASSED
+        more = timedelta(days=options.days or 0, minutes=options.minutes or 0)
+        due = extend(db_url, student, assignment, more)
     except NoCourse as error:
         print(f"graded-kernels: {error}", file=sys.stderr)
         return Exit.USAGE
-    print(f"{student}, {assignment}: due {due:%Y-%m-%d %H:%M} UTC")
+    print(f"{student}, {assignment}: due {utc_and_local(due)}")
     print(f"If it is graded already, take points for lateness anew: nbgrader autograde {assignment}")
     return Exit.PASSED
 
 
-def extend(db_url: str, student: str, assignment: str, days: int) -> datetime:
-    """Gives ``student`` this many days more than the class has, in place of what was given before, and returns the due
-    date in UTC. Raises NoCourse.
+def listed(db_url: str) -> str:
+    """A line for each extension, with what it adds to the class's due date."""
+    with Gradebook(db_url) as gradebook:
+        lines = [
+            f"{assignment}  {student}  due {utc_and_local(due)}, {_length(more)} after the class"
+            for assignment, student, due, more in granted(gradebook)
+        ]
+    return "\n".join(lines) or "Nobody has an extension."
+
+
+def _length(more: timedelta) -> str:
+    """``3 days``, ``30 minutes``, ``1 day and 90 minutes``."""
+    named = ((more.days, "day"), (more.seconds // 60, "minute"))
+    return " and ".join(count(number, name) for number, name in named if number)
+
+
+def extend(db_url: str, student: str, assignment: str, more: timedelta) -> datetime:
+    """Gives ``student`` this much more time than the class has, in place of what was given before, and returns the due
+    date. Raises NoCourse.
     """
     with Gradebook(db_url) as gradebook:
         try:
@@ -43,4 +70,4 @@ def extend(db_url: str, student: str, assignment: str, days: int) -> datetime:
         if found.duedate is None:
             command = f'nbgrader db assignment add {assignment} --duedate="2026-11-30 18:00 UTC"'
             raise NoCourse(f"{assignment} has no due date to extend; set one: {command}")
-        return grant(gradebook, student, assignment, days)
+        return grant(gradebook, student, assignment, more)

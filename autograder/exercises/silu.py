@@ -109,7 +109,7 @@ CANDLE_NOW = WildBug(
 
 silu_backward = Exercise(
     name="silu_backward",
-    summary="dx = dy · s(x) · (1 + x · s(-x))",
+    summary="dx = dy · s(x) · (1 + x · s(-x)), s(x) = 1 / (1 + e^-x)",
     oracle=lambda dy, x: dy * silu_slope(x),
     outputs=(Output("dx"),),
     cases=(

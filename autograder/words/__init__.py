@@ -3,6 +3,7 @@
 from .garbage_collection import no_garbage
 from .ipython import shell
 from .lazy import lazy_api
+from .moment import utc_and_local
 from .pace import Pace
 from .progress import Progress, Terminal
 from .quality import Quality

@@ -10,12 +10,13 @@ class Pace:
         self.begun, self.made = time.monotonic(), 0
 
     def text(self, done: int, whole: int, left: int | None = None, odd: str = "") -> str:
-        """``[3/30, about 40 s left]``. left: how many are to be made still, where ``done`` counts other things than
-        ``made`` does. odd: what is to be said of those that are done.
+        """``[3/30, about 40 s left]``. Of the last one no time is said: it may take longer than all others. left: how
+        many are to be made still, where ``done`` counts other things than ``made`` does. odd: what is to be said of
+        those that are done.
         """
         left = whole - done if left is None else left
         about = f", about {self.duration(left * self.seconds / self.made)} left" if left and self.made else ""
-        return f"[{done}/{whole}{odd}{about}]"
+        return f"[{done}/{whole}{odd}{', the last one is left' if left == 1 else about}]"
 
     @property
     def seconds(self) -> float:

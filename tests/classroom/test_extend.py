@@ -2,6 +2,7 @@
 
 import csv
 import json
+import time
 
 import nbformat
 import pytest
@@ -24,8 +25,17 @@ def course(made_course, tmp_path):
     return made
 
 
-def extend(course, student: str, assignment: str, days: str) -> int:
-    return cli.main(["extend", student, assignment, "--days", days, "--course", str(course)])
+def extend(course, student: str, assignment: str, days: str, unit: str = "--days") -> int:
+    return cli.main(["extend", student, assignment, unit, days, "--course", str(course)])
+
+
+@pytest.fixture
+def in_berlin(monkeypatch):
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
 
 
 def row(course) -> dict[str, str]:
@@ -48,6 +58,7 @@ def test_lateness_counts_from_the_students_own_due_date(course, capsys):
     assert made.get_submissions("tiny") == []  # formgrader's list of what can be graded
 
     made.config.AssignLatePenalties.plugin_class = "graded_kernels.autograder.classroom.nbgrader.points.PerDay"
+    made.config.PerDay.share = 0.1
     place(course, "ann").write_text(json.dumps(right_answers(course)))
     place(course, "ann").with_name("timestamp.txt").write_text("2026-01-02 09:00:00 UTC")
     assert (row(course)["status"], row(course)["score"]) == ("not graded yet", "")
@@ -62,6 +73,34 @@ def test_lateness_counts_from_the_students_own_due_date(course, capsys):
     assert lines() == ["ann, tiny: 0.4 points taken off, before 0"]
     assert extend(course, "ann", "tiny", "1") == 0
     assert lines() == ["ann, tiny: 0 points taken off, before 0.4"]
+
+
+def test_extensions_in_minutes_are_listed_with_the_local_time(course, in_berlin, capsys):
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        gradebook.add_student("bob")
+
+    def listed() -> str:
+        assert cli.main(["extend", "--list", "--course", str(course)]) == 0
+        return capsys.readouterr().out
+
+    assert listed() == "Nobody has an extension.\n"
+    assert extend(course, "ann", "tiny", "30", "--minutes") == 0
+    assert capsys.readouterr().out.startswith("ann, tiny: due 2026-01-01 10:30 UTC (11:30 CET)\n")
+    assert extend(course, "bob", "tiny", "1") == 0
+    capsys.readouterr()
+    assert listed() == (
+        "tiny  ann  due 2026-01-01 10:30 UTC (11:30 CET), 30 minutes after the class\n"
+        "tiny  bob  due 2026-01-02 10:00 UTC (11:00 CET), 1 day after the class\n"
+    )
+    assert extend(course, "ann", "tiny", "0", "--minutes") == 0
+    capsys.readouterr()
+    assert "ann" not in listed()
+
+
+@pytest.mark.parametrize("arguments", [["--list", "ann"], ["ann", "--days", "3"]])
+def test_a_student_and_an_assignment_are_named_together_or_not_at_all(course, capsys, arguments):
+    assert cli.main(["extend", *arguments, "--course", str(course)]) == 2
+    assert capsys.readouterr().err.startswith("graded-kernels: ")
 
 
 def test_an_extension_does_not_keep_the_assignment_from_changing(course):

@@ -165,7 +165,10 @@ def test_unreadable_file_says_why(batch, student, reason):
             ("deleted_answer", f"The cell `{TORCH}` is missing."),
             ("emptied_answer", f"The cell `{TORCH}` is empty."),
             ("copied_answer", f"The cell `{TORCH}` is there 2 times, copied or split."),
-            ("lost_metadata", "The cell that defines `silu_forward` was taken for it."),
+            (
+                "lost_metadata",
+                f"All cells have lost their ids. Answers were found by the names of their functions: `{WITNESS}`",
+            ),
             ("answer_in_another_cell", f"The cell `{TORCH}` is as it was released. The cell that defines"),
             ("lost_and_ambiguous", "2 cells define `silu_forward`. None was graded"),
             ("edited_check", f"The cell `{TORCH}-check` had been changed."),

@@ -96,7 +96,7 @@ class Marked:
         """What the summary lists of it. points: the teacher's own."""
         place(self.course, self.student).write_text(json.dumps(self.notebook))
         made = api(self.course)
-        made.config.Grade.points = points
+        made.config.Grade.points = {f"tiny/{name}": number for name, number in points.items()}
         result = made.autograde("tiny", self.student, force=force)
         assert_success(result)
         lines = result["log"].partition("Changed after you gave points by hand")[2].splitlines()[1:2]
@@ -166,6 +166,7 @@ def test_points_for_lateness_are_taken_anew_from_what_is_not_graded_again(made_c
     course = copied(made_course, tmp_path)
     made = api(course)
     made.config.AssignLatePenalties.plugin_class = "graded_kernels.autograder.classroom.nbgrader.points.PerDay"
+    made.config.PerDay.share = 0.1
 
     def lines() -> list[str]:
         result = made.autograde("tiny", "late", force=False)

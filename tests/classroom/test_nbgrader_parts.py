@@ -152,7 +152,8 @@ def test_a_digest_sees_names_contents_and_time(tmp_path):
     ("late", "grace", "penalty"), [(0, 0, None), (1, 0, 2.0), (86_401, 0, 4.0), (3600, 3600, None), (9e9, 0, 20.0)]
 )
 def test_late_points(late, grace, penalty):
-    assert PerDay(grace_seconds=grace).late_submission_penalty("ann", 20.0, late) == penalty
+    assert PerDay(share=0.1, grace_seconds=grace).late_submission_penalty("ann", 20.0, late) == penalty
+    assert PerDay(grace_seconds=grace).late_submission_penalty("ann", 20.0, late) is None
 
 
 @pytest.fixture(scope="module")

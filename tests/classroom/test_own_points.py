@@ -5,7 +5,9 @@ import pytest
 from classroom import api, assert_success, autograded, copied, place, right_answers, scores
 from graded_kernels.autograder.classroom import class_report
 from graded_kernels.autograder.classroom.course import configured
+from graded_kernels.autograder.classroom.nbgrader.by_hand import moved, seen
 from graded_kernels.autograder.classroom.nbgrader.points import PointsError, costs_of
+from graded_kernels.autograder.classroom.nbgrader.rebuild import NOT_GRADED, RECORD, UNREAD
 from graded_kernels.autograder.judge.results.scoring import Points
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
 from make_submissions import grade_id
@@ -49,9 +51,9 @@ def most(course) -> dict[str, float]:
 
 def test_settings_of_a_teacher_are_in_a_file_of_their_own(course):
     assert "points" not in api(course).config.Grade
-    (course / "teacher_config.py").write_text("c.Grade.points = {'tiny_words': 4}\nc.Grades.exclude = ['me']\n")
+    (course / "teacher_config.py").write_text("c.Grade.points = {'tiny/tiny_words': 4}\nc.Grades.exclude = ['me']\n")
     config = api(course).config
-    assert (config.Grade.points, config.Grades.exclude) == ({"tiny_words": 4}, ["me"])
+    assert (config.Grade.points, config.Grades.exclude) == ({"tiny/tiny_words": 4}, ["me"])
     assert config.ExportApp.plugin_class.endswith("export.Grades")
 
 
@@ -61,7 +63,11 @@ def test_other_points_and_costs_check_nothing_again(course):
     assert (scores(course, "ada"), scores(course, "bob")) == (FULL, FULL | {TORCH: 1.86})
     made, before = (course / "verdicts" / LOG).read_bytes(), most(course)
 
-    log = graded(course, points={TORCH: 10, "tiny_words": 4}, costs={"dtype": 15, "dtypes": 10})
+    own = {f"tiny/{TORCH}": 10, "tiny/tiny_words": 4, f"both/{TORCH}": 1}
+    log = graded(course, points=own, costs={"dtype": 15, "dtypes": 10})
+    acting = f"{TORCH} is worth 10; tiny_words is worth 4; dtype costs 15 of 100; dtypes costs 10 of 100"
+    assert f"Your settings that act here: {acting}\n" in log
+    assert "the points of tiny_words" in log
     assert (scores(course, "ada"), scores(course, "bob")) == (FULL | {TORCH: 10.0}, FULL | {TORCH: 8.5})
     assert most(course) == before | {CHECK: 10.0, "tiny_words": 4.0}
     assert "the points of silu_forward-torch-check" in log
@@ -93,8 +99,13 @@ def test_other_points_and_costs_check_nothing_again(course):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"points": {"silu_forward-torhc": 3}}, "no released notebook has 'silu_forward-torhc'; there are "),
-        ({"points": {TORCH: -1}}, f"c.Grade.points: {TORCH} is -1; give a number from 0 on"),
+        ({"points": {"tiny/silu_forward-torhc": 3}}, "no released notebook has 'tiny/silu_forward-torhc'; there are "),
+        ({"points": {f"memory/{TORCH}": 3}}, f"no released notebook has 'memory/{TORCH}'; there are "),
+        (
+            {"points": {TORCH: 3}},
+            f"'{TORCH}' names no assignment; write '01_silu/{TORCH}' or 'both/{TORCH}' or 'tiny/{TORCH}'",
+        ),
+        ({"points": {f"tiny/{TORCH}": -1}}, f"c.Grade.points: tiny/{TORCH} is -1; give a number from 0 on"),
         (
             {"costs": {"speed": 5}},
             "c.Grade.costs: there is no 'speed'; there are plain, effects, layouts, dtypes, edges",
@@ -111,6 +122,21 @@ def test_points_that_cannot_be_given_stop_the_run_before_it_begins(course, setti
     assert "Nothing was graded: c.Grade" in result["log"]
     assert message in result["log"]
     assert not (course / "autograded").exists()
+
+
+@pytest.mark.parametrize("ungraded", [None, "unread", "check"])
+def test_what_waits_for_a_person_has_no_automatic_score(made_course, ungraded):
+    """nbgrader counts a check without an output, as in a file that was not read, as full marks."""
+    notebook = nbformat.from_dict(right_answers(made_course))
+    for cell in notebook.cells:
+        cell.outputs = [] if cell.cell_type == "code" else None
+    if ungraded == "unread":
+        notebook.metadata[RECORD] = {UNREAD: "is not a notebook"}
+    if ungraded == "check":
+        find(notebook, CHECK)["metadata"][RECORD] = {NOT_GRADED: True}
+    found = seen(notebook)
+    assert (found[CHECK][1] is None) == bool(ungraded)
+    assert (moved(CHECK, {CHECK: (found[CHECK][0], 1.0)}, found) is None) == bool(ungraded)
 
 
 def test_costs_that_are_left_out_stay():

@@ -9,9 +9,10 @@ import sys
 import nbformat
 import pytest
 from graded_kernels.autograder.classroom.nbgrader.notebook_file import PICTURES, UnreadableSubmission
+from graded_kernels.autograder.classroom.nbgrader.pages import NotGradable
 from graded_kernels.autograder.classroom.nbgrader.reader import Reader
-from graded_kernels.autograder.classroom.nbgrader.rebuild import NOTES, RECORD, grade_id
-from graded_kernels.autograder.classroom.nbgrader.submission import running_code
+from graded_kernels.autograder.classroom.nbgrader.rebuild import DOUBT, LOST, NOTES, PYTHON, RECORD, grade_id
+from graded_kernels.autograder.classroom.nbgrader.submission import Notebook, running_code
 from graded_kernels.course import cells
 
 ANSWERS = ("silu_forward", "silu_backward", "gelu_forward", "gelu_backward", "row_sum")
@@ -143,6 +144,61 @@ def test_a_text_in_an_own_cell_below_the_question_waits(reader, tmp_path, kind):
     assert "It begins with `It divides by zero.`" in notes(rebuilt)
     submitted.cells[0].source = "It divides by zero."
     assert notes(submitted_beside(reader, tmp_path, released, submitted)) == ""
+
+
+KERNEL = "@triton.jit\ndef kernel(X):\n    ...\n"
+LAUNCHER = "def f(x):\n    kernel[(1,)](x)\n    return x"
+
+
+def doubts(rebuilt: nbformat.NotebookNode) -> dict[str, str]:
+    """Which answers a person has to find, and why."""
+    return {
+        grade_id(cell): cell.metadata[RECORD][DOUBT] for cell in rebuilt.cells if DOUBT in cell.metadata.get(RECORD, {})
+    }
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_a_cell_that_launches_a_kernel_is_none_for_pytorch(reader, tmp_path, split):
+    """The PyTorch cell is gone, and a kernel's launcher has a cell of its own, without an id."""
+    torch, triton = cells.answer("...", "f-torch"), cells.answer("... #", "f-triton")
+    released = nbformat.v4.new_notebook(cells=[torch, triton])
+    submitted = nbformat.v4.new_notebook(cells=[copy.deepcopy(triton)])
+    submitted.cells[0].source = KERNEL
+    submitted.cells.append(nbformat.v4.new_code_cell(LAUNCHER if split else "def f(x):\n    return table[0](x)"))
+    rebuilt = submitted_beside(reader, tmp_path, released, submitted)
+    if split:
+        assert code(rebuilt)[1:] == [KERNEL, LAUNCHER]
+        assert notes(rebuilt) == "The cell `f-torch` is missing."
+        assert doubts(rebuilt) == {}
+    else:  # taken for PyTorch's, where Triton's lacks its function
+        assert "The cell that defines `f` was taken for it." in notes(rebuilt)
+        why = "the cell that defines `f` was taken for `f-torch`, and `f-triton` has no such function"
+        assert doubts(rebuilt) == dict.fromkeys(("f-torch", "f-triton"), f"{why}: one cell may be a half of the other")
+
+
+def test_an_answer_that_a_person_has_to_find_gets_no_points(reader, tmp_path):
+    cell = cells.answer("def f(x):\n    return x", "f-torch")
+    cell.metadata[RECORD] = {DOUBT: "one cell may be a half of the other", PYTHON: {"code": cell.source, "notes": []}}
+    notebook = Notebook("fay, tiny", nbformat.v4.new_notebook(cells=[cell, cells.check("f", "torch", 2)]))
+    with pytest.raises(NotGradable, match="one cell may be a half of the other"):
+        notebook.check("f-torch-check")
+
+
+def test_where_all_cells_have_lost_their_ids_one_sentence_says_it(reader, tmp_path):
+    released = nbformat.v4.new_notebook(cells=[cells.answer(f"... # {name}", f"{name}-torch") for name in "fg"])
+    submitted = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(RIGHT.format(name)) for name in "gf"])
+    rebuilt = submitted_beside(reader, tmp_path, released, submitted)
+    assert notes(rebuilt) == f"{LOST}`f-torch`, `g-torch`."
+    assert code(rebuilt) == [RIGHT.format("f"), RIGHT.format("g")]
+    assert not any(NOTES in cell.metadata.get(RECORD, {}) for cell in rebuilt.cells)
+
+
+@pytest.mark.parametrize(("language", "named"), [("julia", True), ("python", False), ("", False)])
+def test_a_kernel_of_another_language_is_named(read, language, named):
+    submitted = notebook(RIGHT.format("f"))
+    submitted.metadata.kernelspec = {"name": "any", "display_name": "any", "language": language}
+    assert notes(read(submitted)).startswith("The notebook's kernel is one for julia.") == named
+    assert ("kernel" in notes(read(submitted))) == named
 
 
 def test_line_breaks_of_windows_are_no_change(reader, tmp_path):

@@ -5,12 +5,14 @@ and that can be mended after it was graded.
 import ast
 import copy
 import json
+import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
 from classroom import api, assert_success, copied, place, release, scores, shown
 from graded_kernels.autograder import cli
+from graded_kernels.autograder.classroom.nbgrader.points import PerDay
 from graded_kernels.autograder.judge.commands.new import written_of
 from graded_kernels.course import cells
 from graded_kernels.course.exam import Closed
@@ -116,17 +118,19 @@ def test_a_learner_checks_in_place(released, monkeypatch):
 
 def test_an_exam_closes_at_its_time_and_has_no_answer_of_ours(made_course, tmp_path, capsys):
     """Whoever is late gets nothing, an answer that calls ours neither, and a cell that imports ours does not run."""
-    course, closing = copied(made_course, tmp_path), "2026-12-10 12:00 Europe/Berlin"
+    course, closing = copied(made_course, tmp_path), "2099-12-10 12:00 Europe/Berlin"
     assert new(course, "--exercise", SILU, "--exam", closing, name="exam_1") == 0
     printed = capsys.readouterr().out
-    assert 'db assignment add exam_1 --duedate="2026-12-10 11:00 UTC"' in printed
+    assert 'db assignment add exam_1 --duedate="2099-12-10 11:00 UTC"' in printed
     settings = "\n".join(line.strip() for line in printed.splitlines() if line.strip().startswith("c."))
-    (course / "teacher_config.py").write_text(f"{settings}\nc.Hints.after = 2\n")
+    (course / "teacher_config.py").write_text(f"c.PerDay.closed = ['exam_0']\n{settings}\nc.Hints.after = 2\n")
+    assert PerDay(config=api(course).config).closed == ["exam_0", "exam_1"]
     release(course, ["exam_1"])
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
-        gradebook.update_or_create_assignment("exam_1", duedate="2026-12-10 11:00 UTC")
+        gradebook.update_or_create_assignment("tiny", duedate="2099-12-10 11:00 UTC")
+        gradebook.update_or_create_assignment("exam_1", duedate="2099-12-10 11:00 UTC")
     exam = (course / "release" / "exam_1" / "exam_1.ipynb").read_text()
-    assert "It closes at 2026-12-10 11:00 UTC" in exam
+    assert "It closes at 2099-12-10 11:00 UTC (12:00 Europe/Berlin)" in exam
     assert "Stuck?" not in exam
     assert 'backend=\\"torch\\", hints_after=2)' in exam
     source = nbformat.read(course / "source" / "exam_1" / "exam_1.ipynb", as_version=4)
@@ -137,12 +141,19 @@ def test_an_exam_closes_at_its_time_and_has_no_answer_of_ours(made_course, tmp_p
             next(cell for cell in handed_in.cells if cell.id == SILU).source = answer
         path = place(course, student, "exam_1")
         nbformat.write(handed_in, path)
-        path.with_name("timestamp.txt").write_text(f"2026-12-10 {hour}:00:00 UTC")
+        path.with_name("timestamp.txt").write_text(f"2099-12-10 {hour}:00:00 UTC")
     assert_success(api(course).autograde("exam_1", "*"))
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         found = {one.student.id: one for one in gradebook.assignment_submissions("exam_1")}
         got = {name: one.score - (one.late_submission_penalty or 0) for name, one in found.items()}
     assert got == {"ann": 2, "late": 0, "borrows": 0}
+    assert_success(api(course).generate_feedback("exam_1", "late"))
+    page = (course / "feedback" / "late" / "exam_1" / "exam_1.html").read_text()
+    assert "Late submission penalty (Score: -2.0), handed in 1.0 hours after 2099-12-10 11:00 UTC" in page
+    shutil.copy(course / "release" / "tiny" / "tiny.ipynb", place(course, "late"))
+    place(course, "late").with_name("timestamp.txt").write_text("2099-12-12 12:00:00 UTC")
+    log = api(course).autograde("tiny", "late")["log"]
+    assert "late, tiny: 2.0 days late, no points taken off" in log
 
 
 IMPORTS = {
@@ -164,10 +175,16 @@ def test_a_cell_that_imports_an_answer_does_not_run_in_an_exam(cell):
         assert ast.unparse(Closed().visit(ast.parse(cell))) == cell
 
 
-@pytest.mark.parametrize("time", ["soon", "2026-12-10 11:00", "2026-12-10 12:00 +01:00"])
+@pytest.mark.parametrize("time", ["soon", "2099-12-10 11:00", "2099-12-10 12:00 +01:00"])
 def test_an_exam_without_a_time_is_not_made(course, time, capsys):
     assert new(course, "--exercise", SILU, "--exam", time) == 2
     assert "is no time" in capsys.readouterr().err
+
+
+def test_an_exam_that_closes_in_the_past_is_not_made(course, capsys):
+    assert new(course, "--exercise", SILU, "--exam", "2020-12-10 12:00 Europe/Berlin") == 2
+    assert "--exam 2020-12-10 11:00 UTC (12:00 Europe/Berlin) is past" in capsys.readouterr().err
+    assert not source_of(course).exists()
 
 
 def test_a_graded_notebook_is_mended_by_a_cell_that_runs(released):

@@ -72,7 +72,8 @@ def test_how_long_the_rest_takes_is_said_while_something_is_left():
     pace = Pace()
     assert pace.text(2, 5) == "[2/5]"  # these were there already
     pace.begun, pace.made = pace.begun - 60, 2
-    assert pace.text(4, 5, odd=", 1 not judged") == "[4/5, 1 not judged, about 30 s left]"
+    assert pace.text(3, 5, odd=", 1 not judged") == "[3/5, 1 not judged, about 60 s left]"
+    assert pace.text(4, 5, odd=", 1 not judged") == "[4/5, 1 not judged, the last one is left]"
     assert pace.text(1, 5, left=6) == "[1/5, about 3 min left]"  # other things are counted than made
     assert pace.text(5, 5) == "[5/5]"
 

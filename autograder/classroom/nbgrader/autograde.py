@@ -81,6 +81,7 @@ class Autograde(converters.Autograde, ReadByUs):
     assignments: dict[str, list[str]]  # notebooks by folder, as nbgrader finds them; and those of one submission:
     notebooks: list[str]
     seen: dict[str, dict[str, Seen]]  # of each, what a person saw when it was graded before
+    changes: list[str]  # since then, of what decides its scores besides what was handed in
 
     megabytes = Float(50, help="The size of a submitted notebook, in MB, above which it is not read.").tag(config=True)
     code_megabytes = Float(1, help="The same for its code and text alone, without outputs.").tag(config=True)
@@ -141,7 +142,9 @@ class Autograde(converters.Autograde, ReadByUs):
         lock.prepare(courses, self.log.warning)
         self.released.record_points()
         start = self._read_before is None  # where a cluster was asked, its verdicts are there
-        Grade(parent=self).ready(self.released, start)
+        grader = Grade(parent=self)
+        grader.ready(self.released, start)
+        self.summary.settings = grader.own_settings(self.released)
         if closed := close_to_others(self._root, courses.groupshared):
             self.log.warning("Other accounts could read %s. Now they cannot.", ", ".join(closed))
         self.pace = Pace()
@@ -164,7 +167,7 @@ class Autograde(converters.Autograde, ReadByUs):
             graded, chosen = self.released.graded(student_id), self.coursedir.notebook_id
             self.seen = seen_in(graded)
             decided = {name: self.standard(name) for name in names}
-            remove_outdated(graded, chosen, submitted, decided.get, self.summary, self.log)
+            self.changes = remove_outdated(graded, chosen, submitted, decided.get, self.summary, self.log)
         if super().init_destination(assignment_id, student_id):
             self.summary.failed.append(f"{student_id}, {assignment_id}")  # until it has come to its end
             self._prepare(student_id)
@@ -209,7 +212,7 @@ class Autograde(converters.Autograde, ReadByUs):
             self.summary.for_a_person.append(f"{notebook.name}: {notebook.unread}{notebook.remedy}")
         elif notes := notebook.node.metadata.get(RECORD, {}).get(NOTES):
             self.summary.odd.append(f"{notebook.name}: {' '.join(notes)}")
-        points.give(notebook.node, Grade(parent=self).points)
+        points.give(notebook.node, self.released.own_points)
         mark(notebook.node, Origin(self.submission.digest, self.standard(name)))
         return notebook.node
 

@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 from nbgrader.api import Grade
 from nbgrader.utils import determine_grade, is_grade
 
-from .rebuild import grade_id
+from .rebuild import NOT_GRADED, RECORD, UNREAD, grade_id
 
 Seen = tuple[str, float | None]  # an answer's text and automatic score
 CHECK = "-check"
@@ -18,7 +18,19 @@ def seen(graded: NotebookNode) -> dict[str, Seen]:
     """Says what a person sees of each answer of a graded notebook, by the grade id of the cell that has its points."""
     texts = {grade_id(cell): cell.source for cell in graded.cells}
     ids = {grade_id(cell): cell for cell in graded.cells if is_grade(cell)}
-    return {name: (texts.get(name.removesuffix(CHECK), ""), determine_grade(cell)[0]) for name, cell in ids.items()}
+    return {name: (texts.get(name.removesuffix(CHECK), ""), automatic(graded, cell)) for name, cell in ids.items()}
+
+
+def automatic(notebook: NotebookNode, cell: NotebookNode) -> float | None:
+    """The automatic score of a graded cell; None where there is none: nbgrader counts a check without an output as full
+    marks.
+    """
+    return None if is_ungraded(notebook, cell) else determine_grade(cell)[0]
+
+
+def is_ungraded(notebook: NotebookNode, cell: NotebookNode) -> bool:
+    """Returns whether the notebook was not read, or the check of the cell left to a person."""
+    return UNREAD in notebook.metadata.get(RECORD, {}) or NOT_GRADED in cell.metadata.get(RECORD, {})
 
 
 def waits(grade: Grade, before: Mapping[str, Seen], now: Mapping[str, Seen]) -> bool:

@@ -4,13 +4,16 @@ Before anything is handed in that is a submission without notebooks, which formg
 graded, and which does not keep the teacher from changing the assignment. It gets them when it is graded.
 """
 
-from datetime import datetime, timedelta
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 from nbgrader.api import Gradebook, MissingEntry, SubmittedAssignment
 
 
-def grant(gradebook: Gradebook, student: str, assignment: str, days: int) -> datetime:
-    """Gives ``student`` this many days more than the class has, in place of what was given before; the due date."""
+def grant(gradebook: Gradebook, student: str, assignment: str, more: timedelta) -> datetime:
+    """Gives ``student`` this much more time than the class has, in place of what was given before; the due date, in
+    UTC.
+    """
     try:
         submission = gradebook.find_submission(assignment, student)
     except MissingEntry:
@@ -18,10 +21,19 @@ def grant(gradebook: Gradebook, student: str, assignment: str, days: int) -> dat
         with gradebook.db.no_autoflush:  # else SQLAlchemy warns about what is half made
             submission = SubmittedAssignment(assignment=whole, student=person)
             gradebook.db.add(submission)
-    submission.extension = timedelta(days=days) if days else None
+    submission.extension = more or None
     gradebook.db.commit()
     due: datetime = submission.duedate
-    return due
+    return due.replace(tzinfo=UTC)
+
+
+def granted(gradebook: Gradebook) -> Iterator[tuple[str, str, datetime, timedelta]]:
+    """Every extension, by assignment and student: ``(assignment, student, due date in UTC, time given)``."""
+    for assignment in sorted(gradebook.assignments, key=lambda assignment: assignment.name):
+        for submission in sorted(assignment.submissions, key=lambda submission: submission.student_id):
+            if submission.extension and submission.duedate:
+                due = submission.duedate.replace(tzinfo=UTC)
+                yield assignment.name, submission.student_id, due, submission.extension
 
 
 def with_notebooks(db_url: str, student: str, assignment: str) -> None:

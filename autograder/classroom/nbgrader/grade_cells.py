@@ -14,7 +14,7 @@ from nbconvert.exporters.exporter import Exporter, ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
-from nbgrader.utils import compute_checksum, determine_grade, is_solution, is_task
+from nbgrader.utils import compute_checksum, is_solution, is_task
 from traitlets import Bool, Dict, Enum, Float, Integer, Unicode
 
 from ...judge import Job, Store, Verdict, make_verdict, shared_worker
@@ -26,7 +26,7 @@ from .notebook_code import prying
 from .notebook_file import MEGABYTE, beginning
 from .pages import NotGradable, not_graded, notes_of, notes_output, result, shown_verdict, why_not_graded
 from .points import costs_of
-from .rebuild import MOVED, RECORD, UNREAD, grade_id, is_added, is_answer, is_check
+from .rebuild import MOVED, NOT_GRADED, RECORD, exercise_of, grade_id, is_added, is_answer, is_check
 from .submission import CheckCell, NotReleased, Released, Stop
 
 
@@ -77,7 +77,7 @@ class Grade(NbGraderPreprocessor):
                 if not isinstance(error, NotGradable):
                     self.log.exception("%s could not be graded", grade_id(cell))
                 cell.outputs = not_graded(error)
-                cell.metadata.setdefault(RECORD, {})["not_graded"] = True
+                cell.metadata.setdefault(RECORD, {})[NOT_GRADED] = True
                 failed.append(f"{notebook.name}: {grade_id(cell)} could not be graded: {why_not_graded(error)}")
         line = f"{self._progress(where)}{notebook.name}: "
         if notebook.unread:
@@ -202,6 +202,19 @@ class Grade(NbGraderPreprocessor):
         asked_for = self.hidden_cases != type(self).hidden_cases.default_value
         return hidden_cases.texts(root / self.hidden_cases, asked_for)
 
+    def own_settings(self, released: Released) -> list[str]:
+        """The teacher's own points, costs and cases that act in the assignment, each in a few words."""
+        checked = [answer for name in released.names() for answer in map(grade_id, released.notebook(name).cells)]
+        checked = [answer.removesuffix(by_hand.CHECK) for answer in checked if answer.endswith(by_hand.CHECK)]
+        points = [f"{name} is worth {number:g}" for name, number in released.own_points.items()]
+        costs = [f"{name} costs {number:g} of 100" for name, number in self.costs.items()]
+        cases = [
+            f"your cases for {exercise} count in {', '.join(answers)}"
+            for exercise in self.own_cases(released.root)
+            if (answers := [answer for answer in checked if exercise_of(answer)[0] == exercise])
+        ]
+        return points + costs + cases
+
     def _limits(self) -> Limits:
         return Limits(self.seconds, self.total_seconds, int(self.memory_megabytes * MEGABYTE), self.wall_factor)
 
@@ -222,8 +235,8 @@ class SaveScores(SaveAutoGrades):
 
     def preprocess(self, nb: NotebookNode, resources: ResourcesDict) -> tuple[NotebookNode, ResourcesDict]:
         """The notebook as it is, with its scores in the gradebook."""
-        self._unread, where = UNREAD in nb.metadata.get(RECORD, {}), resources["nbgrader"]
-        self._place, run = (where["notebook"], where["assignment"], where["student"]), self.parent.parent
+        where, run = resources["nbgrader"], self.parent.parent
+        self._place, self._notebook = (where["notebook"], where["assignment"], where["student"]), nb
         self._before, self._now, self._again = run.seen.get(where["notebook"], {}), by_hand.seen(nb), list[str]()
         with Gradebook(where["db_url"]) as self.gradebook:
             NbGraderPreprocessor.preprocess(self, nb, resources)
@@ -234,16 +247,16 @@ class SaveScores(SaveAutoGrades):
 
     def _add_score(self, cell: NotebookNode, resources: ResourcesDict) -> None:
         grade = self.gradebook.find_grade(grade_id(cell), *self._place)
-        ungraded = self._unread or cell.metadata.get(RECORD, {}).get("not_graded")
-        grade.auto_score = None if ungraded else determine_grade(cell, self.log)[0]
-        if moved := by_hand.moved(grade.name, self._before, self._now):
-            since = ", ".join(sorted(self.parent.parent.summary.changes))
-            cell.metadata.setdefault(RECORD, {})[MOVED] = [*moved, since]
+        run = self.parent.parent
+        ungraded = by_hand.is_ungraded(self._notebook, cell)
+        grade.auto_score = self._now[grade.name][1]
+        if run.changes and (moved := by_hand.moved(grade.name, self._before, self._now)):
+            cell.metadata.setdefault(RECORD, {})[MOVED] = [*moved, ", ".join(run.changes)]
         grade.needs_manual_grade = by_hand.waits(grade, self._before, self._now)
         if grade.needs_manual_grade and grade.manual_score is not None:
             self._again.append(by_hand.change(grade, self._before, self._now))
         if not ungraded and grade.auto_score is None and grade.manual_score is None and is_solution(cell):
-            self.parent.parent.summary.written += 1
+            run.summary.written += 1
 
     def _add_comment(self, cell: NotebookNode, resources: ResourcesDict) -> None:
         comment = self.gradebook.find_comment(grade_id(cell), *self._place)

@@ -85,9 +85,29 @@ def is_prose(source: str) -> bool:
 
 def defined(source: str) -> set[str]:
     """The functions that ``source``, magics aside, has at its top level."""
+    return {node.name for node in _statements_of(source) if isinstance(node, ast.FunctionDef)}
+
+
+def kernels(source: str) -> set[str]:
+    """The functions that ``source`` compiles with Triton: those decorated by ``triton.jit``, ``jit`` or the like."""
+    return {
+        node.name
+        for node in _statements_of(source)
+        if isinstance(node, ast.FunctionDef) and any("jit" in ast.unparse(line) for line in node.decorator_list)
+    }
+
+
+def launches(source: str, among: Collection[str]) -> bool:
+    """Returns whether ``source`` launches one of these kernels: ``kernel[grid](x)``."""
+    called = (node.func for one in _statements_of(source) for node in ast.walk(one) if isinstance(node, ast.Call))
+    subscripted = (func.value for func in called if isinstance(func, ast.Subscript))
+    return any(isinstance(value, ast.Name) and value.id in among for value in subscripted)
+
+
+def _statements_of(source: str) -> list[ast.stmt]:
+    """The statements of a cell's code, magics aside; none of what is no Python."""
     code, _ = plain_python(source)
-    body = _parse(code).body if is_python(code) else []
-    return {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    return _parse(code).body if is_python(code) else []
 
 
 def _first(lines: list[str]) -> int:

@@ -37,8 +37,9 @@ class Piece:
     attachments: dict[str, Any] = field(default_factory=dict)
 
 
-def read(path: str | Path, megabytes: float, code_megabytes: float) -> list[Piece]:
-    """The cells of the notebook at ``path``: at most ``megabytes``, of which ``code_megabytes`` are code and text.
+def read(path: str | Path, megabytes: float, code_megabytes: float) -> tuple[list[Piece], str]:
+    """The cells of the notebook at ``path``, at most ``megabytes``, of which ``code_megabytes`` are code and text; and
+    the language that it says its code is in, "" where it says none.
 
     Raises Unreadable.
     """
@@ -63,7 +64,8 @@ def read(path: str | Path, megabytes: float, code_megabytes: float) -> list[Piec
         raise UnreadableSubmission(f"holds more than {code_megabytes:g} MB of code and text.")
     if len(pieces) > CELLS:
         raise UnreadableSubmission(f"has {len(pieces)} cells, of at most {CELLS}.")
-    return pieces
+    metadata = _dict(content, "metadata")
+    return pieces, _name(_dict(metadata, "kernelspec"), "language") or _name(_dict(metadata, "language_info"), "name")
 
 
 def _bytes(path: str | Path, megabytes: float) -> bytes:

@@ -8,9 +8,11 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
+from nbgrader.api import Gradebook
 from nbgrader.preprocessors import GetGrades
 
 from ...judge import Points, Verdict
+from .points import handed_in_late
 from .rebuild import RECORD, grade_id
 
 REPORT = "application/vnd.graded-kernels.report+json"  # the report as data, for what counts a class's mistakes
@@ -72,13 +74,15 @@ class Scores(GetGrades):
     """nbgrader's own, which gives 0 points to what waits for a person: here that has no score."""
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        """The notebook with its scores. For the page, ``waiting`` names the cells that have none, and ``scored`` counts
-        the others.
+        """The notebook with its scores. For the page, ``waiting`` names the cells that have none, ``scored`` counts
+        the others, and ``late`` says by how much it was late.
         """
         self._outdated, where = 0.0, resources["nbgrader"]
         where |= {"waiting": [], "scored": 0}
         nb, resources = super().preprocess(nb, resources)
         where["score"] -= self._outdated
+        with Gradebook(where["db_url"]) as gradebook:
+            where["late"] = handed_in_late(gradebook.find_submission(where["assignment"], where["student"]))
         return nb, resources
 
     def _get_score(self, cell: NotebookNode, resources: dict[str, Any]) -> None:

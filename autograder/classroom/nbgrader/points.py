@@ -2,7 +2,7 @@
 
 The teacher's own are in the course's configuration: of exercises and questions, and what failures cost.
 
-    c.Grade.points = {"silu_backward-torch": 6, "silu_epsilon": 4}
+    c.Grade.points = {"01_silu/silu_backward-torch": 6, "01_silu/silu_epsilon": 4}
     c.Grade.costs = {"dtypes": 10, "point": 40}
 
 They decide nothing about a verdict: what was checked once is not checked again for them.
@@ -10,10 +10,11 @@ They decide nothing about a verdict: what was checked once is not checked again 
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_notebook
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook, MissingEntry, SubmittedAssignment
 from nbgrader.converters import Autograde
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
@@ -21,6 +22,7 @@ from nbgrader.utils import compute_checksum, is_grade
 from traitlets import Float, List, Unicode
 
 from ...judge import changed_costs
+from ...words import utc_and_local
 from .rebuild import grade_id
 
 
@@ -36,16 +38,23 @@ def costs_of(costs: Mapping[str, float]) -> dict[str, float]:
         raise PointsError(f"c.Grade.costs: {error}") from None
 
 
-def assert_known(points: Mapping[str, float], released: Iterable[NotebookNode]) -> None:
-    """Raises PointsError for what no released notebook has. released: those of all assignments."""
+def assert_known(points: Mapping[str, float], released: Iterable[tuple[str, NotebookNode]]) -> None:
+    """Raises PointsError for what no released notebook has. released: all of them, each with its assignment."""
     for name, number in points.items():
         _assert_number(f"c.Grade.points: {name}", number)
-    known = {_name(cell) for notebook in released for cell in notebook.cells if is_grade(cell)}
+    known = {f"{where}/{_name(cell)}" for where, notebook in released for cell in notebook.cells if is_grade(cell)}
     for name in points:
-        if name not in known:
-            raise PointsError(
-                f"c.Grade.points: no released notebook has {name!r}; there are {', '.join(sorted(known))}"
-            )
+        if name in known:
+            continue
+        if meant := sorted(full for full in known if full.endswith(f"/{name}")):
+            raise PointsError(f"c.Grade.points: {name!r} names no assignment; write {' or '.join(map(repr, meant))}")
+        raise PointsError(f"c.Grade.points: no released notebook has {name!r}; there are {', '.join(sorted(known))}")
+
+
+def of_assignment(points: Mapping[str, float], assignment: str) -> dict[str, float]:
+    """The points that act in an assignment, by the names of its cells."""
+    named = {name: number for name, number in points.items() if name.startswith(f"{assignment}/")}
+    return {name.removeprefix(f"{assignment}/"): number for name, number in named.items()}
 
 
 def _assert_number(what: str, value: object) -> None:
@@ -97,11 +106,12 @@ def clear_scores(db_url: str, assignment: str, student: str, notebook: str) -> N
 
 
 class PerDay(LateSubmissionPlugin):
-    """Takes a share of a late notebook's points for every day that was begun, never more than there are. nbgrader's own
-    plugin takes none or all. Of an assignment that is closed when it is due a late notebook gets none.
+    """Takes a share of a late notebook's points for every day that was begun, never more than there are; none as long
+    as no share is set. nbgrader's own plugin takes none or all. Of an assignment that is closed when it is due a late
+    notebook gets none.
     """
 
-    share = Float(0.1, help="Of the notebook's score, for every day that was begun.").tag(config=True)
+    share = Float(0.0, help="Of the notebook's score, for every day that was begun.").tag(config=True)
     grace_seconds = Float(0.0, help="Of lateness that costs nothing.").tag(config=True)
     closed = List(Unicode(), help="Assignments, an exam say, of which what is late counts nothing.").tag(config=True)
 
@@ -111,7 +121,7 @@ class PerDay(LateSubmissionPlugin):
             return None
         if getattr(self.parent, "assignment_id", "") in self.closed:
             return score
-        return round(score * min(1.0, self.share * math.ceil(total_seconds_late / 86_400)), 2)
+        return round(score * min(1.0, self.share * math.ceil(total_seconds_late / 86_400)), 2) or None
 
 
 def lateness(db_url: str, assignment: str, student: str) -> str | None:
@@ -123,6 +133,12 @@ def lateness(db_url: str, assignment: str, student: str) -> str | None:
         return None
     taken = f"{penalty:g}" if penalty else "no"
     return f"{student}, {assignment}: {_duration(late)} late, {taken} points taken off"
+
+
+def handed_in_late(submission: SubmittedAssignment) -> str:
+    """``handed in 12.0 minutes after 2026-12-10 11:00 UTC``; "" where it was in time."""
+    late = submission.total_seconds_late
+    return f"handed in {_duration(late)} after {utc_and_local(submission.duedate.replace(tzinfo=UTC))}" if late else ""
 
 
 def renewed(converter: Autograde, students: Collection[str]) -> Iterator[str]:

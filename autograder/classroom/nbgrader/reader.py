@@ -110,8 +110,11 @@ def _answer(request: dict[str, Any]) -> None:
 
 def _rebuilt(request: dict[str, Any]) -> NotebookNode:
     slow = set(request["slow"])
+    submitted, language = read(request["path"], request["megabytes"], request["code_megabytes"])
     pieces, notes = [], list[str]()
-    for number, piece in enumerate(read(request["path"], request["megabytes"], request["code_megabytes"]), 1):
+    if language.lower() not in ("", "python", "ipython"):
+        notes.append(f"The notebook's kernel is one for {plain(language)}. Its code was read as Python.")
+    for number, piece in enumerate(submitted, 1):
         if piece.type == "code" and not _is_quick(f"piece {number}", piece.source, slow):
             notes.append(f"The cell `{plain(piece.grade_id) or number}` {SLOW}{beginning(piece.source)}")
             piece = replace(piece, source="")

@@ -15,12 +15,15 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from .notebook_code import defined, is_blank, is_prose
+from .notebook_code import defined, is_blank, is_prose, kernels, launches
 from .notebook_file import Piece, beginning
 
 RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 MOVED = "moved"  # under it, of a check: its points before a regrade and now, and what had changed
+NOT_GRADED = "not_graded"  # under it, of a check that waits for a person
 NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
+DOUBT = "doubt"  # under it, of an answer that a person has to find in the notebook: why
+LOST = "All cells have lost their ids. Answers were found by the names of their functions: "
 PYTHON = "python"  # and the code of a cell that runs as Python, with what was left out of it
 _OWN = "_record"  # ends the name of a module with a teacher's own record, as `graded-kernels new` writes it
 DEMONSTRATION = "demonstration"  # a cell's tag: it shows something, and no answer needs it
@@ -44,8 +47,13 @@ def rebuild(released: NotebookNode, pieces: list[Piece], notes_on_file: Sequence
     """
     pieces, general = _without_other_version(released, pieces)
     places = _places(released.cells, pieces)
-    notes = _recognise(released.cells, pieces, places)
+    lost = not any(place is not None and is_answer(released.cells[place]) for place in places)
+    notes, found = _recognise(released.cells, pieces, places)
+    if lost and found:
+        general.append(LOST + ", ".join(f"`{grade_id(released.cells[index])}`" for index in sorted(found)) + ".")
+        notes = defaultdict(list, {index: said for index, said in notes.items() if index not in found})
     between = _between(pieces, places)
+    doubts = _doubts(released.cells, pieces, places, found)
     notebook = copy.deepcopy(released)
     cells, notebook.cells = notebook.cells, _added(between[-1])
     for index, cell in enumerate(cells):
@@ -55,6 +63,8 @@ def rebuild(released: NotebookNode, pieces: list[Piece], notes_on_file: Sequence
             notes[index] += _written_below(cell, between[index])
         if notes[index]:
             cell.metadata.setdefault(RECORD, {})[NOTES] = notes[index]
+        if doubt := doubts.get(grade_id(cell)):
+            cell.metadata.setdefault(RECORD, {})[DOUBT] = doubt
         notebook.cells += [cell, *_added(between[index])]
     for number, cell in enumerate((c for c in notebook.cells if is_added(c)), start=1):
         cell.id = f"added-{number}"
@@ -137,33 +147,65 @@ def _places(released: list[NotebookNode], pieces: list[Piece]) -> list[int | Non
     return places
 
 
-def _recognise(released: list[NotebookNode], pieces: list[Piece], places: list[int | None]) -> dict[int, list[str]]:
+def _recognise(
+    released: list[NotebookNode], pieces: list[Piece], places: list[int | None]
+) -> tuple[dict[int, list[str]], list[int]]:
     """Finds answers whose cell is missing, or as it was released, among the added cells by the function they define.
-    Returns notes by released cell.
+    Returns notes by released cell, and the cells that were found so.
     """
     notes: dict[int, list[str]] = defaultdict(list)
+    found: list[int] = []
     pairs = zip(pieces, places, strict=True)
     answered = {place for piece, place in pairs if place is not None and not _is_stub(piece, released[place])}
     wanted = [index for index, cell in enumerate(released) if is_answer(cell) and index not in answered]
     added = [number for number, place in enumerate(places) if place is None] if wanted else []
     functions = {number: defined(pieces[number].source) for number in added}
+    compiled = {name for piece in pieces if added and piece.type == "code" for name in kernels(piece.source)}
+    in_triton = {number: compiled and _is_triton(pieces[number].source, compiled) for number in added}
     for index in wanted:
         name, backend = exercise_of(grade_id(released[index]))
         alike = [number for number in added if places[number] is None and name in functions[number]]
-        alike = [number for number in alike if ("triton.jit" in pieces[number].source) == (backend == "triton")]
+        alike = [number for number in alike if bool(in_triton[number]) == (backend == "triton")]
         there = index in places
-        found = f"The cell `{grade_id(released[index])}` is {'as it was released' if there else 'missing'}"
+        state = f"The cell `{grade_id(released[index])}` is {'as it was released' if there else 'missing'}"
         if len(alike) == 1:
             places[alike[0]] = index
+            found.append(index)
             lost = "" if there else " or has lost its grade id"
-            notes[index] = [f"{found}{lost}. The cell that defines `{name}` was taken for it."]
+            notes[index] = [f"{state}{lost}. The cell that defines `{name}` was taken for it."]
         elif alike:
             notes[index] = [
-                f"{found}, and {len(alike)} cells define `{name}`. None was graded: say which one is meant."
+                f"{state}, and {len(alike)} cells define `{name}`. None was graded: say which one is meant."
             ]
         elif not there:
-            notes[index] = [f"{found}."]
-    return notes
+            notes[index] = [f"{state}."]
+    return notes, found
+
+
+def _is_triton(source: str, compiled: set[str]) -> bool:
+    """Returns whether a cell holds one of these kernels or launches one."""
+    return bool(kernels(source)) or launches(source, compiled)
+
+
+def _doubts(
+    released: list[NotebookNode], pieces: list[Piece], places: list[int | None], found: list[int]
+) -> dict[str, str]:
+    """Says by answer what a person has to look at: where a cell was taken for one answer, and another answer of that
+    name lacks its function, the cell may be the other's.
+    """
+    doubts: dict[str, str] = {}
+    for taken in (grade_id(released[index]) for index in found):
+        name, _ = exercise_of(taken)
+        for index, cell in enumerate(released):
+            other = grade_id(cell)
+            if other == taken or not is_answer(cell) or exercise_of(other)[0] != name:
+                continue
+            parts = [piece for piece, place in zip(pieces, places, strict=True) if place in (index, None)]
+            begun = any(place == index for place in places) and not any(_is_stub(part, cell) for part in parts)
+            if begun and not any(name in defined(part.source) for part in parts):
+                why = f"the cell that defines `{name}` was taken for `{taken}`, and `{other}` has no such function"
+                doubts[taken] = doubts[other] = f"{why}: one cell may be a half of the other"
+    return doubts
 
 
 def _is_stub(piece: Piece, released: NotebookNode) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.utils import is_grade
 
 from ...judge import Job
 from ...runner import Answer
@@ -97,8 +98,9 @@ def remove_outdated(
     standard: Callable[[str], Mapping[str, str] | None],
     summary: Summary,
     log: logging.Logger,
-) -> None:
-    """Removes the graded notebooks in the folder ``graded`` that a run would make differently.
+) -> list[str]:
+    """Removes the graded notebooks in the folder ``graded`` that a run would make differently. Returns what changed
+    that decides their scores, besides what was handed in.
 
     chosen: a pattern of the notebooks that the run is about; submitted: the digest of what is handed in now; standard:
     what decides the verdicts on a notebook now, besides its answers; None where no such notebook was released.
@@ -108,7 +110,7 @@ def remove_outdated(
     if None in found.values() or (not found and graded.is_dir()):  # killed in a notebook, or before the first one
         log.warning("%s is from a run that did not end. It is graded again.", graded)
         shutil.rmtree(graded)
-        return
+        return []
     now = {path: standard(path.stem) for path in mine}
     changed = {change for path, of in mine.items() for change in changes(of.standard, now[path] or of.standard)}
     if any(of.submitted != submitted for of in mine.values()):
@@ -117,28 +119,29 @@ def remove_outdated(
         summary.regraded += 1
         summary.changes |= changed
     else:
-        return
+        return []
     for path in mine:
         path.unlink()
     if len(mine) == len(found):
         shutil.rmtree(graded)
+    return sorted(changed)
 
 
 def standard(
     costs: Mapping[str, float], job_of: Callable[[Answer, str], Job], released: NotebookNode
 ) -> dict[str, str]:
-    """A digest of everything that decides the scores of the checks of a released notebook, by its name in a sentence.
+    """A digest of everything that decides the scores of a released notebook, by its name in a sentence.
 
     costs: those that the teacher gave; job_of: the job of an answer and its backend, whose errors are raised.
     """
     running = [cell.source for cell in released.cells if runs(cell) and not is_answer(cell)]
     found = {COSTS: _digest(costs_of(costs)), "the released cells that run": _digest(running)}
     found |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in Job.versions().items()}
-    for cell in released.cells:
+    for cell in filter(is_grade, released.cells):
+        found[POINTS + grade_id(cell)] = _digest(cell.metadata.nbgrader.get("points"))
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
         if not exercise or not grade_id(cell).endswith("-check"):
             continue
-        found[POINTS + grade_id(cell)] = _digest(cell.metadata.nbgrader.get("points"))
         job = job_of(Answer(exercise, ()), backend)
         for field in FIELDS:
             found[NAMES[field].format(exercise=exercise)] = _digest(getattr(job, field))

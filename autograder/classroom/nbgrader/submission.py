@@ -23,6 +23,7 @@ from .other_files import answers, digest, renamed, why_unread
 from .pages import NotGradable, notes_output
 from .reader import Reader
 from .rebuild import (
+    DOUBT,
     NOTES,
     PYTHON,
     RECORD,
@@ -50,6 +51,7 @@ class Released:
     def __init__(self, courses: CourseDirectory, own: Mapping[str, float]):
         self._courses, self._own = courses, own
         self.root, self.assignment = Path(courses.root), courses.assignment_id
+        self.own_points = points.of_assignment(own, self.assignment)  # by cell
         self._notebooks: dict[str, NotebookNode] = {}
         self._entered = False
         self._records: dict[str, str] = {}
@@ -92,7 +94,7 @@ class Released:
         if name not in self._notebooks:
             path = self.path(name)
             self._notebooks[name] = points.give(
-                copy.deepcopy(released_notebook(path, path.stat().st_mtime_ns)), self._own
+                copy.deepcopy(released_notebook(path, path.stat().st_mtime_ns)), self.own_points
             )
         return self._notebooks[name]
 
@@ -116,7 +118,9 @@ class Released:
         """Writes the points into the gradebook. Raises PointsError."""
         if self._own:
             files = [path for folder in self._folders("*") for path in folder.glob("*.ipynb")]
-            points.assert_known(self._own, (released_notebook(path, path.stat().st_mtime_ns) for path in files))
+            points.assert_known(
+                self._own, ((path.parent.name, released_notebook(path, path.stat().st_mtime_ns)) for path in files)
+            )
         for name in self.names():
             points.record(self._courses.db_url, self.assignment, name, self.notebook(name))
 
@@ -270,6 +274,8 @@ def _check(nb: NotebookNode, code: dict[int, Cell], index: int) -> CheckCell | N
     if answer_id == name or answer_id not in ids:
         return NotGradable(f"`{name}` does not follow an answer cell of the same name")
     at = ids[answer_id]
+    if doubt := nb.cells[at].metadata.get(RECORD, {}).get(DOUBT):
+        return NotGradable(doubt)
     cells = tuple(cell for number, cell in code.items() if number < index)
     exercise, backend = exercise_of(answer_id)
     return CheckCell(Answer(exercise, cells, after=sum(at < number < index for number in code)), backend)

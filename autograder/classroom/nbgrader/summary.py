@@ -39,6 +39,7 @@ class Summary:
     waiting: int = 0  # of the unchanged, for a person
     regraded: int = 0  # submissions that did not change
     changes: set[str] = field(default_factory=set)  # that they are graded again for
+    settings: list[str] = field(default_factory=list)  # the teacher's own that act in the assignment
     excluded: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
@@ -66,6 +67,7 @@ class Summary:
         if self.regraded:
             what = ", ".join(sorted(self.changes))
             lines.append(f"Unchanged submissions graded again: {self.regraded}, since these changed: {what}")
+        lines += [f"Your settings that act here: {'; '.join(self.settings)}"] if self.settings else []
         for title, entries in lists:
             lines += [f"{title}: {len(entries)}"] if entries else []
             lines += [f"  {entry}" for entry in entries]
