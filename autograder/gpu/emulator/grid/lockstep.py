@@ -9,6 +9,7 @@ asks of a `Loop`, a `Branch` and a `Choice`; the first two read the kernel's var
 import itertools
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class _Region:
     """
 
     moved = parted = False
-    new: _Variables = {}
+    new: _Variables = MappingProxyType({})
     gone: Collection[str] = ()
     _rows: np.ndarray | None = None  # of the programs that came here, those that go on without the others' rows
 
@@ -87,39 +88,43 @@ class Loop(_Region):
         if not builder.lockstep or (function is not range and function is not span):
             values: Iterable[Any] = counted(function, *bounds, **named)
             return values
-        made = counter(function, bounds, named)
-        return made.values(int(made.rounds[0])) if made.rounds.size == 1 else self._each(made)
+        indices = counter(function, bounds, named)
+        same_rounds = indices.rounds.size == 1
+        return indices.values(int(indices.rounds[0])) if same_rounds else self._each(indices)
 
-    def _each(self, made: Counter) -> Iterator[tl.tensor]:
+    def _each(self, indices: Counter) -> Iterator[tl.tensor]:
         self._enter_once()
         for number in itertools.count():
             programs = self._builder.programs
-            live = programs.live[made.rounds[programs.live] > number]
-            variables = _variables(sys._getframe(1))
+            live = programs.live[indices.rounds[programs.live] > number]
+            self._begin_or_leave(live, _variables(sys._getframe(1)))
             if not live.size:
-                self._leave(variables)
                 return
-            self._begin_round(live, variables)
             if self.moved:
-                made = made.of(live)
-            yield made.at(number)
+                indices = indices.of(live)
+            yield indices.at(number)
 
     def goes_on(self, condition: Any) -> bool:
         """Returns whether there is another round of ``while``, for any program."""
         on = _by_program(condition)
-        programs = interpreter.interpreter_builder.programs if on is not None or self._entered else None
-        if programs is None:
+        if on is None and not self._entered:
             return bool(condition)
-        live = programs.live[on[programs.live]] if on is not None else programs.live[: None if condition else 0]
-        if not self._entered and live.size in (0, programs.live.size):
-            return bool(live.size)
-        self._enter_once()
-        variables = _variables(sys._getframe(1))
+        programs = interpreter.interpreter_builder.programs
+        if on is None:
+            on = np.full(len(programs.numbers), bool(condition))
+        live = programs.live[on[programs.live]]
+        programs_part = 0 < live.size < programs.live.size
+        if self._entered or programs_part:
+            self._enter_once()
+            self._begin_or_leave(live, _variables(sys._getframe(1)))
+        return bool(live.size)
+
+    def _begin_or_leave(self, live: np.ndarray, variables: _Variables) -> None:
+        """Begins a round of these programs; where there is none, all that came here go on behind the loop."""
         if live.size:
             self._begin_round(live, variables)
         else:
             self._leave(variables)
-        return bool(live.size)
 
     def _enter_once(self) -> None:
         if not self._entered:
