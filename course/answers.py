@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..autograder import check
+from ..autograder.judge import ReportData
 from ..autograder.judge.report import phrases
 from ..autograder.judge.report.distance import ulp
-from ..autograder.judge.results.data import ReportData
 from .learner import ANSWERS, ROOT, sources
 from .regions import Region, find_regions
 

@@ -33,9 +33,12 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-from ..autograder.judge import records  # whose EXERCISES are imported when they are first asked for
+from ..autograder.judge import (
+    RecordError,
+    Witness,
+    records,  # whose EXERCISES are imported when they are first asked for
+)
 from ..autograder.judge.commands.listing import KEPT, row_of
-from ..autograder.judge.records.record import RecordError, Witness
 from . import cells, pieces, words
 from .chapter import ChapterError, Exercise, parse
 from .pieces import Records, Regions

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ..autograder import EXERCISES
-from ..autograder.judge.records.record import Exercise
+from ..autograder.judge import Exercise
 from . import measure
 from .desk.chapter_progress import Report, read_reports
 from .learner import ROOT

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograder.gpu.emulator import Emulator
+from ..autograder.gpu import Emulator
 from .touches import Story, Touch
 
 

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from ..autograder.gpu.compiler import Target
+from ..autograder.gpu import Target, simulation
 from ..autograder.gpu.compiler.launches import plain_launches
-from ..autograder.gpu.interpret import simulation
-from ..autograder.runner.call.peak_memory import Peak
-from ..autograder.runner.call.tree import Args
-from ..autograder.runner.sandbox import Compiler
+from ..autograder.runner import Args, Compiler, Peak
 
 if TYPE_CHECKING:
-    from ..autograder.gpu.emulator import Emulator
+    from ..autograder.gpu import Emulator
 
 
 class _Counting(TorchDispatchMode):
@@ -46,7 +43,7 @@ def peak_bytes(function: Callable[..., object], *args: object) -> int:
 
 
 def _emulator() -> "Emulator":
-    from ..autograder.gpu.emulator import Emulator  # it needs Triton, which `peak_bytes` does not
+    from ..autograder.gpu import Emulator  # it needs Triton, which `peak_bytes` does not
 
     return Emulator()
 

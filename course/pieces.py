@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..autograder.judge.records.record import Exercise as Function
-from ..autograder.judge.records.record import RecordError, Witness
+from ..autograder.judge import Exercise as Function
+from ..autograder.judge import RecordError, Witness
 from ..autograder.judge.records.validation import validate
 from .chapter import ChapterError, Exercise, parse
 from .chapter_rules import Asked, breaches

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 
-from ..autograder.gpu.emulator import EmulatorError
-from ..autograder.gpu.interpret import WITHOUT_TRITON, mode, simulation
+from ..autograder.gpu import EmulatorError, mode, simulation
+from ..autograder.gpu.interpret import WITHOUT_TRITON
 from . import figures
 from .touches import Story, Touch
 

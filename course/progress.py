@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..autograder.judge.results.data import ReportData
+from ..autograder.judge import ReportData
 from .desk.chapter_progress import read_progress
 from .desk.done_page import Done, read_done, write
 from .desk.progress_table import Course, End

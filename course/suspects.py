@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from ..autograder import EXERCISES, check
+from ..autograder.judge import Witness
 from ..autograder.judge.checking.witness import complaint_about
-from ..autograder.judge.records.record import Witness
-from ..autograder.runner.call.tree import Tree
+from ..autograder.runner import Tree
 
 WITNESSES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")
 

@@ -28,7 +28,8 @@ def explained(shell: Any, error: NameError | ModuleNotFoundError) -> bool:
     """Shows where a cell runs that failed for want of Triton, and remembers the names that it would have defined."""
     if error.name not in NAMES:
         return False
-    from ..autograder.gpu.interpret import WITHOUT_TRITON, NotRun
+    from ..autograder.gpu import NotRun
+    from ..autograder.gpu.interpret import WITHOUT_TRITON
 
     NAMES.update(defined(shell.user_ns["In"][-1]))
     shell.showtraceback((NotRun, NotRun(WITHOUT_TRITON), None))

@@ -37,8 +37,8 @@ import nbformat
 import torch
 from answers import PAIRS, answer
 from graded_kernels.autograder import check
+from graded_kernels.autograder.judge import EXERCISES
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.records.table import EXERCISES
 
 Named = Iterator[tuple[str, Callable[[], dict]]]
 SEEDS = (0, 1)
@@ -78,7 +78,7 @@ def _drawn(number: int, case) -> dict:
 
 def report_on(answer, backend: str, **how):
     try:
-        from graded_kernels.autograder.judge.records.settings import Settings
+        from graded_kernels.autograder.judge import Settings
     except ImportError:  # a checkout from before they were one value
         return check_answer(answer, backend, **how)
     return check_answer(answer, Settings(backend, **how))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .emulator import CANNOT_SHOW, LANE_VALUES, Emulator, EmulatorError, Finding, Replay
     from .emulator.findings import Place
     from .emulator.fresh_memory import FreshMemory
-    from .interpret import NotRun, choose_interpreter, ensure_runnable, mode
+    from .interpret import NotRun, choose_interpreter, ensure_runnable, mode, simulation
     from .rules import RULES
 
 __getattr__ = lazy_api(__name__, __file__)

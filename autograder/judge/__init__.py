@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .records.ulp import HALVES, ulp_error, ulp_size
     from .report.plot import svg_of
     from .report.report import Report
+    from .results.data import ReportData
     from .results.scoring import Points, changed_costs
     from .side_by_side import compare
     from .verdicts.job import Job

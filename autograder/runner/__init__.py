@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ..words import lazy_api
 
 if TYPE_CHECKING:
-    from .call.answer import Answer, Cell, imports_course
+    from .call.answer import Answer, AnswerError, Cell, imports_course
     from .call.answer_cell import runner_of
     from .call.call_history import FollowedCall
     from .call.callee import Callee, CandidateError, CompareError

@@ -16,7 +16,7 @@ from distributed import Client
 from distributed.security import Security
 from graded_kernels.autograder.classroom.cluster import variables
 from graded_kernels.autograder.classroom.grade import grade
-from graded_kernels.autograder.judge.verdicts.scheduler import Cluster
+from graded_kernels.autograder.judge import Cluster
 
 QUEUE, ACCOUNT = "compute", "YOUR-ACCOUNT"
 NODES = 4

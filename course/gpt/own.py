@@ -16,8 +16,8 @@ from typing import Any
 import torch
 
 from ...autograder.classroom.nbgrader.rebuild import DEMONSTRATION
-from ...autograder.runner.call.answer import AnswerError, Cell, is_stub, run
-from ...autograder.runner.call.tree import Args, Tree
+from ...autograder.runner import AnswerError, Args, Cell, Tree
+from ...autograder.runner.call.answer import is_stub, run
 from .block import COURSE, EPS, Ops
 
 Function = Callable[..., Any]
@@ -112,7 +112,7 @@ def _exercise(cell: dict[str, Any]) -> str:
     """The exercise of those that the cell is the Triton answer to, or ""."""
     name, _, backend = cell.get("id", "").rpartition("-")
     half = name.removesuffix("_forward").removesuffix("_backward")
-    return name if backend == "triton" and (name == ALONE or half in KEPT and half != name) else ""
+    return name if backend == "triton" and (name == ALONE or (half in KEPT and half != name)) else ""
 
 
 def _written(notebook: str, cells: list[dict[str, Any]]) -> dict[str, Function]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor
 
-from ...autograder.gpu.interpret import simulation
+from ...autograder.gpu import simulation
 from .block import PYTORCH, Ops, SmallModel
 from .text import corpus, encode
 

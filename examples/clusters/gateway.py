@@ -19,13 +19,13 @@ from contextlib import contextmanager
 
 from dask_gateway import Gateway
 from graded_kernels.autograder.classroom.grade import grade
-from graded_kernels.autograder.judge.verdicts.scheduler import Cluster, configured
+from graded_kernels.autograder.judge import Cluster
 
 
 @contextmanager
 def gateway(isolation: str):
     with (
-        configured(),
+        Cluster.configured(),
         Gateway() as hub,
         hub.new_cluster(worker_cores=1, worker_memory=4, shutdown_on_close=True) as cluster,
     ):

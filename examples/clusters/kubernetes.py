@@ -19,7 +19,7 @@ from dask_kubernetes.operator import KubeCluster
 from distributed import Client
 from graded_kernels.autograder.classroom.cluster import variables
 from graded_kernels.autograder.classroom.grade import grade
-from graded_kernels.autograder.judge.verdicts.scheduler import Cluster, configured
+from graded_kernels.autograder.judge import Cluster
 
 IMAGE = "registry.example.org/graded-kernels:0.2.0"
 
@@ -27,7 +27,7 @@ IMAGE = "registry.example.org/graded-kernels:0.2.0"
 @contextmanager
 def kubernetes(isolation: str):
     with (
-        configured(),
+        Cluster.configured(),
         KubeCluster(
             name="grading",
             namespace="grading",

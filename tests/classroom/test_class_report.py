@@ -24,8 +24,7 @@ from graded_kernels.autograder.classroom.course import configured
 from graded_kernels.autograder.classroom.nbgrader.export import WAITS
 from graded_kernels.autograder.classroom.nbgrader.pages import REPORT
 from graded_kernels.autograder.classroom.page import class_page
-from graded_kernels.autograder.judge.verdicts.store import Store
-from graded_kernels.autograder.judge.verdicts.verdict import Verdict
+from graded_kernels.autograder.judge import Store, Verdict
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from nbgrader.api import Gradebook
 from tampered import TORCH, WITNESS, WORDS

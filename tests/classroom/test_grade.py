@@ -18,11 +18,11 @@ from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.nbgrader.other_files import digest
 from graded_kernels.autograder.classroom.nbgrader.reader import Reader
 from graded_kernels.autograder.classroom.nbgrader.regrade import Origin, mark
-from graded_kernels.autograder.judge.verdicts.job import UNFIT, Job
+from graded_kernels.autograder.judge import Job, Store, Verdict
+from graded_kernels.autograder.judge.verdicts.job import UNFIT
 from graded_kernels.autograder.judge.verdicts.make import FAILED, check
 from graded_kernels.autograder.judge.verdicts.make_all import NoWorker
-from graded_kernels.autograder.judge.verdicts.store import Store
-from graded_kernels.autograder.judge.verdicts.verdict import LATE, Verdict
+from graded_kernels.autograder.judge.verdicts.verdict import LATE
 from graded_kernels.autograder.words import Exit
 from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
 

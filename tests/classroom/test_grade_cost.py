@@ -15,14 +15,12 @@ from graded_kernels.autograder.classroom import grade
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.grade import Making
+from graded_kernels.autograder.judge import Job, Store, Verdict
 from graded_kernels.autograder.judge.verdicts import make as making
 from graded_kernels.autograder.judge.verdicts import scheduler
-from graded_kernels.autograder.judge.verdicts.job import UNFIT, Job
+from graded_kernels.autograder.judge.verdicts.job import UNFIT
 from graded_kernels.autograder.judge.verdicts.make_all import NoWorker
-from graded_kernels.autograder.judge.verdicts.store import Store
-from graded_kernels.autograder.judge.verdicts.verdict import Verdict
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.sandbox import Budget, Limits
+from graded_kernels.autograder.runner import Answer, Budget, Cell, Limits
 from graded_kernels.autograder.words import Exit
 from graded_kernels.solutions import silu
 from tampered import FULL, TORCH, find

@@ -9,8 +9,8 @@ from classroom import api, assert_success, autograded, copied, grade, hidden_cas
 from graded_kernels.autograder.classroom.nbgrader.grade_cells import Grade
 from graded_kernels.autograder.classroom.nbgrader.regrade import FIELDS, NAMES, changes, standard
 from graded_kernels.autograder.classroom.nbgrader.submission import Released
+from graded_kernels.autograder.judge import Store
 from graded_kernels.autograder.judge.verdicts import make as making
-from graded_kernels.autograder.judge.verdicts.store import Store
 from graded_kernels.autograder.judge.verdicts.verdict import LATE
 from tampered import FULL, NOTHING, TORCH, WITNESS, find
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 from classroom import copied, place, right_answers, scores
-from graded_kernels.autograder.judge.verdicts.store import Store
+from graded_kernels.autograder.judge import Store
 from graded_kernels.course.build import ROOT
 from tampered import FULL, NOTHING, TORCH, ZEROS, find
 
@@ -94,7 +94,7 @@ def cluster() -> Iterator[dict[str, str]]:
     variables = os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "PATH": path}
     daemons = []
     for line in (["munged", "-F", *own, f"--seed-file={folder}/seed"], ["slurmctld", "-D"], ["slurmd", "-D"]):
-        log = open(folder / f"{line[0]}.said", "w")  # noqa: SIM115
+        log = open(folder / f"{line[0]}.said", "w")
         daemons.append(subprocess.Popen(line, env=variables, cwd=folder, stdout=log, stderr=log))
         time.sleep(1)
     try:

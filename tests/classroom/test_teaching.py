@@ -27,7 +27,8 @@ from graded_kernels.autograder.classroom.nbgrader.class_seed import FILE, class_
 from graded_kernels.autograder.classroom.nbgrader.hints import Hints
 from graded_kernels.autograder.classroom.nbgrader.points import PerDay
 from graded_kernels.autograder.judge.verdicts import make as making
-from graded_kernels.autograder.runner.sandbox import SandboxError, answers
+from graded_kernels.autograder.runner import SandboxError
+from graded_kernels.autograder.runner.sandbox import answers
 from graded_kernels.autograder.words import Pace
 from tampered import FULL, TORCH, UNREAD
 

@@ -1,13 +1,13 @@
 """The ladder below an exercise: a hint that names the step; after a try the course's answer beside the learner's."""
 
+import itertools
 import json
 from xml.etree import ElementTree
 
 import nbformat
 import pytest
 import torch
-from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge import EXERCISES, Exercise
 from graded_kernels.course import answers, build, chapter, learner
 from graded_kernels.course.desk.merge import merge
 
@@ -91,7 +91,7 @@ def test_an_update_keeps_the_switch(folder):
 def test_every_check_is_followed_by_the_ladder_and_no_answer():
     for path in learner.sources(build.ROOT):
         cells = nbformat.reads(learner.release(path), as_version=4).cells
-        for check, below in zip(cells, cells[1:], strict=False):
+        for check, below in itertools.pairwise(cells):
             id = check.metadata.get("nbgrader", {}).get("grade_id", "")
             if id.endswith("-check"):
                 exercise = id.removesuffix("-check").rpartition("-")[0]

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge import EXERCISES
 from graded_kernels.course import build, new_chapter, pieces
 from notebook_kernel import execute
 

@@ -9,9 +9,8 @@ import pytest
 import torch
 from graded_kernels import solutions
 from graded_kernels.autograder import check
+from graded_kernels.autograder.judge import EXERCISES, Exercise
 from graded_kernels.autograder.judge.commands.new import FAMILIES
-from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.course import build, new_exercise, pieces
 
 FILES = ["autograder/exercises/swish.py", "solutions/swish.py", "kernels/swish.py"]

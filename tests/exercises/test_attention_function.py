@@ -7,9 +7,9 @@ import library
 import pytest
 import torch
 from compiler_kernels import SM_90, compile_report
+from graded_kernels.autograder.gpu import Emulator
 from graded_kernels.autograder.gpu.compiler.launches import plain_launches
-from graded_kernels.autograder.gpu.emulator import Emulator
-from graded_kernels.autograder.runner.call.huge_strides import far_apart
+from graded_kernels.autograder.runner import far_apart
 from graded_kernels.kernels import attention, masked_softmax
 from library import ATTENTION, heads, pytorchs_attention
 

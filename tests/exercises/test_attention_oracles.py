@@ -8,10 +8,10 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.comparing.closeness import compare_all, expect
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.kernels.wild.attention import attention_backward_again
 from library import pytorchs_attention
 

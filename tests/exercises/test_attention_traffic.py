@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
 from library import random
 
 LIBRARY = importlib.import_module("graded_kernels.kernels.attention_function")

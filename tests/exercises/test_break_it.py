@@ -9,11 +9,10 @@ import torch
 from answers import SETUP, answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.gpu import Emulator
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
-from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Answer, Cell, InProcess, Tree
+from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.course.build import ROOT
 from graded_kernels.course.chapter_rules import split
 

@@ -11,17 +11,14 @@ import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.exercises.cases.bad_labels import OUT_OF_RANGE
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
+from graded_kernels.autograder.judge import Settings, ulp_error
 from graded_kernels.autograder.judge.checking.case_verdict import judge_case
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.comparing.trial import Trial, arguments
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.judge.records.ulp import ulp_error
+from graded_kernels.autograder.runner import Call, InProcess, Peak
 from graded_kernels.autograder.runner.call.answer import load
-from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.gradient import Unattached, upstream_of
-from graded_kernels.autograder.runner.call.peak_memory import Peak
-from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.kernels.wild import cross_entropy as wild
 from graded_kernels.solutions import cross_entropy as torch_answers
 from torch.nn import functional as F

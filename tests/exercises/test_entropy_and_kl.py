@@ -9,7 +9,7 @@ import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.clamped_kl import CAP, REACHED
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
 from graded_kernels.kernels import entropy, kl
 from graded_kernels.kernels.wild import entropy as wild
 from library import random

@@ -8,10 +8,9 @@ import torch
 from answers import SETUP, answer
 from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises.floats import place
+from graded_kernels.autograder.judge import EXERCISES, Settings
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner import Answer, Cell
 from graded_kernels.kernels.wild.floats import axpy_no_mask
 
 HALVES = (torch.float16, torch.bfloat16)
@@ -55,7 +54,7 @@ def test_kernel_without_a_mask_is_caught_at_its_first_load():
 
 
 def test_kernel_without_a_mask_passes_where_blocks_happen_to_fit():
-    from graded_kernels.autograder.gpu.emulator import Emulator
+    from graded_kernels.autograder.gpu import Emulator
 
     x, y = torch.linspace(-3, 3, 1024), torch.linspace(1, 2, 1024)
     with Emulator() as emulator:

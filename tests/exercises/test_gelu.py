@@ -12,8 +12,7 @@ from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises.gelu import gelu as oracle
 from graded_kernels.autograder.exercises.gelu import gelu_slope
 from graded_kernels.autograder.gpu.compiler import TARGETS, launch_of
-from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.records.ulp import ulp_error
+from graded_kernels.autograder.judge import EXERCISES, ulp_error
 from graded_kernels.kernels.wild import gelu as wild
 from graded_kernels.solutions import gelu as torch_answers
 

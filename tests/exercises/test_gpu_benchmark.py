@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.records.record import Exercise
+from graded_kernels.autograder.judge import Exercise
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # `benchmarks` is no part of the package

@@ -6,8 +6,8 @@ import pytest
 import torch
 from graded_kernels.autograder.exercises.gelu import gelu
 from graded_kernels.autograder.exercises.silu import silu
-from graded_kernels.autograder.gpu.emulator import Emulator
-from graded_kernels.autograder.judge.records.ulp import ulp_error
+from graded_kernels.autograder.gpu import Emulator
+from graded_kernels.autograder.judge import ulp_error
 
 # By name: as attributes of the package, gelu and silu are the functions.
 gelu_forward = importlib.import_module("graded_kernels.kernels.gelu").gelu_forward

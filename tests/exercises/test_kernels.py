@@ -16,9 +16,9 @@ from differentiable import backward_of, call_named, calls, in_float64, inputs_wi
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.exercises.cases.elementwise import gradient
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
 from graded_kernels.autograder.judge.comparing.closeness import compare_all, expect
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Tree
 from library import CALLS, IN_PLACE, call, has_the_parameters_of_its_record, random
 
 FOUND = [name for name in kernels.__all__ if has_the_parameters_of_its_record(name)]

@@ -8,7 +8,7 @@ import pytest
 import torch
 from answers import ROOT
 from graded_kernels import kernels
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
 from library import CALLS, IN_PLACE, call, random
 from torch.autograd import forward_ad
 from turns import one_in

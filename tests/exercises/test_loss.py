@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 import torch
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
 from graded_kernels.kernels import (
     cross_entropy,
     cross_entropy_function,

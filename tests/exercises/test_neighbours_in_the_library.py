@@ -4,8 +4,8 @@ import pytest
 import torch
 from answers import our_answer
 from graded_kernels.autograder import EXERCISES, neighbours
+from graded_kernels.autograder.judge import Exercise
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.records.record import Exercise
 from turns import one_in
 
 SHARED = {"weight", "bias", "inv_freq", "b", "b_scale", "rows"}  # by all rows; of `rows`, each token's slots say which

@@ -4,7 +4,7 @@ import pytest
 import torch
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.records.ulp import ulp_error
+from graded_kernels.autograder.judge import ulp_error
 from graded_kernels.kernels import on_a_cpu
 from torch.fx.experimental.proxy_tensor import make_fx
 

@@ -8,15 +8,11 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge import Job, Settings, make_verdict
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.judge.verdicts.job import Job
-from graded_kernels.autograder.judge.verdicts.make import make_verdict
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
-from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.call.tree import Tree
-from graded_kernels.autograder.runner.sandbox import Limits
+from graded_kernels.autograder.runner import Answer, Cell, InProcess, Limits, Tree
+from graded_kernels.autograder.runner.call.answer import load
 
 BF16 = torch.bfloat16
 NAMES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")

@@ -8,9 +8,9 @@ import pytest
 import torch
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Tree
 from graded_kernels.course import gpt
 from graded_kernels.kernels import adamw, gradient_norm
 from graded_kernels.solutions import adamw as in_pytorch

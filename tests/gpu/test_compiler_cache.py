@@ -9,11 +9,11 @@ from answers import answer
 from compiler_kernels import BODY, COMPILER, HEADER, SCALE, SM_90, cache, compile_report, described, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder.gpu import compiler
 from graded_kernels.autograder.gpu.compiler import cache as cache_module
+from graded_kernels.autograder.judge import EXERCISES, Settings
 from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.runner.sandbox import Compiler, Isolated, Worker, paths
+from graded_kernels.autograder.runner import Compiler, Isolated, Worker
 from graded_kernels.autograder.runner.sandbox import compiler as sandbox_compiler
+from graded_kernels.autograder.runner.sandbox import paths
 from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler
 
 

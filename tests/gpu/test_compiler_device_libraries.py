@@ -6,7 +6,8 @@ import pytest
 from compiler_kernels import BODY, HEADER, cache, compile_report, described, printed_alone  # noqa: F401
 from graded_kernels.autograder.gpu.compiler import TARGETS, device_libraries
 from graded_kernels.autograder.gpu.compiler.device_libraries import SmallLibrary
-from graded_kernels.autograder.runner.sandbox import Compiler, compiler
+from graded_kernels.autograder.runner import Compiler
+from graded_kernels.autograder.runner.sandbox import compiler
 
 FUNCTIONS = """y = tl.log(x) + tl.floor(x) + tl.erf(x) + tl.exp2(x) + libdevice.tanh(x)
     if BLOCK == 2048:

@@ -7,7 +7,7 @@ from compiler_kernels import HEADER, SM_90, cache, compile_report, described, no
 from graded_kernels.autograder.gpu import compiler
 from graded_kernels.autograder.gpu.compiler import TARGETS, Target, ahead_of_time
 from graded_kernels.autograder.gpu.compiler.operations import operations
-from graded_kernels.autograder.runner.sandbox import Compiler, Limits
+from graded_kernels.autograder.runner import Compiler, Limits
 
 BRANCHES = """
 PLAIN = 0.5

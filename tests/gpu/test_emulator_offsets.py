@@ -11,11 +11,10 @@ from answers import PAIRS, answer
 from both_ways import assert_same
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
+from graded_kernels.autograder.judge import Exercise
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.records.record import Exercise
+from graded_kernels.autograder.runner import InProcess, far_apart
 from graded_kernels.autograder.runner.call.answer import load
-from graded_kernels.autograder.runner.call.huge_strides import far_apart
-from graded_kernels.autograder.runner.call.runner import InProcess
 
 WIDE = ".to(tl.int64)"
 NAMES = [name for name, backend in PAIRS if backend == "triton" and isinstance(EXERCISES[name], Exercise)]

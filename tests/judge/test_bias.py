@@ -8,7 +8,7 @@ from graded_kernels.autograder import Case, Exercise, Output, Tolerance, check, 
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner import Answer, Cell
 
 EPS = 2.0**-23
 

@@ -16,8 +16,8 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Case
 from graded_kernels.autograder.judge.records.settings import Settings
+from graded_kernels.autograder.runner import InProcess
 from graded_kernels.autograder.runner.call.answer import load
-from graded_kernels.autograder.runner.call.runner import InProcess
 
 
 @triton.jit
@@ -226,7 +226,7 @@ def test_the_failing_value_is_told():
 
 
 def test_what_the_emulator_cannot_show_is_noted():
-    from graded_kernels.autograder.gpu.emulator import CANNOT_SHOW
+    from graded_kernels.autograder.gpu import CANNOT_SHOW
     from graded_kernels.kernels.silu import silu_forward
 
     narrow_axpy = load(answer("axpy", "triton", ".to(tl.int64) * BLOCK", " * BLOCK"))

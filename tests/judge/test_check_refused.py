@@ -5,7 +5,7 @@ import torch
 from answers import verdict
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner import Answer, Cell
 
 
 @pytest.mark.parametrize(

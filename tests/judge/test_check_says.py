@@ -8,7 +8,8 @@ import triton
 import triton.language as tl
 from answers import answer
 from graded_kernels.autograder import check
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner import Answer, Cell
+from graded_kernels.autograder.runner.call.answer import load
 
 
 @triton.jit

@@ -10,8 +10,8 @@ import pytest
 from forked import forked
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.commands import one_file
-from graded_kernels.autograder.runner import sandbox
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner import Answer, Cell, sandbox
+from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.package import PackageModule
 from graded_kernels.solutions import silu as right
 

@@ -9,7 +9,7 @@ from graded_kernels.autograder import CompareError, compare
 from graded_kernels.autograder.judge.side_by_side import inputs, reproduce
 from graded_kernels.autograder.judge.side_by_side.reference import Reference
 from graded_kernels.autograder.judge.side_by_side.sizes import dimensions_of
-from graded_kernels.autograder.runner.call.callee import Callee
+from graded_kernels.autograder.runner import Callee
 from side_by_side_kernels import (
     Scaled,
     ScaledBadly,

@@ -16,7 +16,8 @@ from graded_kernels.autograder.judge.side_by_side import (
     compare,
     reproduce,
 )
-from graded_kernels.autograder.runner.sandbox import Limits, probe
+from graded_kernels.autograder.runner import Limits
+from graded_kernels.autograder.runner.sandbox import probe
 
 pytestmark = pytest.mark.skipif(probe().level in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
 

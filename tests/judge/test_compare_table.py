@@ -18,7 +18,7 @@ from graded_kernels.autograder.judge.side_by_side.process import TableProcess
 from graded_kernels.autograder.judge.side_by_side.table_job import ComparisonJob, read
 from graded_kernels.autograder.judge.side_by_side.table_line import about, without_report
 from graded_kernels.autograder.judge.verdicts.job import UNFIT
-from graded_kernels.autograder.words.usage import UsageError
+from graded_kernels.autograder.words import UsageError
 
 REFERENCE = """
 import torch

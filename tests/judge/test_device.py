@@ -18,13 +18,12 @@ from graded_kernels.autograder import EXERCISES, Emulator, Report, check
 from graded_kernels.autograder.judge.checking.device_and_emulator import combined, emulated
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.settings import Settings
+from graded_kernels.autograder.runner import InProcess, Peak
 from graded_kernels.autograder.runner.call import runner
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.device import Device
 from graded_kernels.autograder.runner.call.given import unchanged
 from graded_kernels.autograder.runner.call.machine import Machine
-from graded_kernels.autograder.runner.call.peak_memory import Peak
-from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox.extracted import Extracted, answer_of, needed
 from graded_kernels.solutions.silu import silu_forward
 

@@ -9,11 +9,10 @@ from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.settings import Settings
+from graded_kernels.autograder.runner import Answer, Cell, InProcess, far_apart
 from graded_kernels.autograder.runner.call import given
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.given import unchanged
-from graded_kernels.autograder.runner.call.huge_strides import duplicate, far_apart
-from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner.call.huge_strides import duplicate
 from torch.nn import functional as F
 
 

@@ -255,9 +255,9 @@ def test_the_hint_is_about_the_mistake(mistake, expected, first_of):
 def test_an_error_in_code_of_others_is_at_the_line_that_called_it(file):
     """In a compiled extension, whose file is named relative to some folder, and in any room of the grader."""
     names = {}
-    exec(compile("def call():\n    raise ValueError\n", file, "exec"), names)
+    exec(compile("def call():\n    raise KeyError\n", file, "exec"), names)
     exec(compile("def answer():\n    pass\n    call()\n", "<cell>", "exec"), names)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(KeyError) as caught:
         names["answer"]()
     place = in_answer(caught.value)
     assert (place.file, place.line) == ("<cell>", 3)

@@ -14,13 +14,11 @@ from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Large, WildBug, Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, of_cases, validate
+from graded_kernels.autograder.runner import Answer, Call, Cell, Contract, InProcess, Isolated
 from graded_kernels.autograder.runner.call import runner
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
-from graded_kernels.autograder.runner.call.contract import Contract
+from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.device import Device
-from graded_kernels.autograder.runner.call.examination import Call
-from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.sandbox import Isolated, probe
+from graded_kernels.autograder.runner.sandbox import probe
 from graded_kernels.autograder.runner.sandbox.extracted import Extracted
 from sgd_record import TORCH, TRITON, drawn, every_second, sgd_step
 from sgd_record import __file__ as RECORD

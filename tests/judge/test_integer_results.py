@@ -9,7 +9,7 @@ from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
 from graded_kernels.autograder.judge.report.notebook import render
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner import Answer, Cell
 
 INT64 = torch.iinfo(torch.int64)
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.gpu.emulator import Finding
+from graded_kernels.autograder.gpu import Finding
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC, Case, Large, Tolerance
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.examination import Examined, Facts
-from graded_kernels.autograder.runner.call.outcome import Outcome, ProbeInput, Trouble
+from graded_kernels.autograder.runner import Examined, Outcome, ProbeInput, Trouble
+from graded_kernels.autograder.runner.call.examination import Facts
 
 SILU, GELU = EXERCISES["silu_forward"], EXERCISES["gelu_forward"]
 

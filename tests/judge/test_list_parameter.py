@@ -12,9 +12,7 @@ from graded_kernels.autograder.judge.records.derived import derived
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, validate
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.outcome import ProbeInput
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Answer, Cell, ProbeInput, Tree
 from turns import in_turn
 
 EPS = 2.0**-24
@@ -486,7 +484,7 @@ def test_two_trees_have_the_same_bits_or_not():
     assert not Tree((zero,)).same_bits((-zero,))
     assert not Tree((zero,)).same_bits((zero.half(),))
     assert not Tree((zero,)).same_bits((zero.reshape(2, 1),))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="zip"):
         Tree((zero,)).same_bits((zero, zero))
 
 

@@ -10,7 +10,7 @@ from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.comparing import trial
 from graded_kernels.autograder.judge.comparing.closeness import expect
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner import InProcess
 
 FIRST = 6  # cases, of which one shows it in each test
 ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])

@@ -101,8 +101,8 @@ def test_the_record_is_the_checkers_side(record, tmp_path, monkeypatch):
     """Of a folder that answers can read, where libraries are, the record's part is cut out."""
     from graded_kernels.autograder.judge.commands import one_file as command
     from graded_kernels.autograder.judge.records.settings import Settings
-    from graded_kernels.autograder.runner.call.answer import Answer
-    from graded_kernels.autograder.runner.sandbox import Limits, Worker, probe
+    from graded_kernels.autograder.runner import Answer, Limits, Worker
+    from graded_kernels.autograder.runner.sandbox import probe
 
     if probe().level != "strong":
         pytest.skip(f"not run: {probe()}")

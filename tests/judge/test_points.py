@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.gpu.emulator import Finding
+from graded_kernels.autograder.gpu import Finding
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.comparing.closeness import Comparison, Expected, near
 from graded_kernels.autograder.judge.comparing.fault import Fault
@@ -35,9 +35,8 @@ from graded_kernels.autograder.judge.results.scoring import (
     points_of,
 )
 from graded_kernels.autograder.judge.results.sentences import ROUNDING, SENTENCES, VALUES
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.outcome import Trouble
-from graded_kernels.autograder.words.quality import Quality
+from graded_kernels.autograder.runner import Answer, Cell, Trouble
+from graded_kernels.autograder.words import Quality
 from grading_table import EXAMPLES, GUIDE, row
 from turns import one_in
 from wrong_answers import WRONG, Wrong, planted

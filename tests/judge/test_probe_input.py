@@ -11,11 +11,9 @@ from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.comparing.trial import Trial, arguments, probe_inputs
 from graded_kernels.autograder.judge.records.record import Case, Witness
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner import Answer, Call, Cell, Examined, InProcess, Tree
+from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.elements import bits
-from graded_kernels.autograder.runner.call.examination import Call, Examined
-from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.kernels.wild import cross_entropy, silu
 from turns import in_turn, one_in
 

@@ -10,15 +10,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES, cli
-from graded_kernels.autograder.gpu.compiler import Target
+from graded_kernels.autograder.gpu import Target
 from graded_kernels.autograder.judge.checking import cost
 from graded_kernels.autograder.judge.checking.check import check, check_answer
 from graded_kernels.autograder.judge.checking.device_and_emulator import both
 from graded_kernels.autograder.judge.records.category import Category
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner import Answer, Cell
+from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.sandbox import probe
-from graded_kernels.autograder.words.quality import Quality
+from graded_kernels.autograder.words import Quality
 
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
 ROW_SUM = """

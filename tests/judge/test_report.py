@@ -14,7 +14,7 @@ from graded_kernels.autograder.judge.report import terminal as text
 from graded_kernels.autograder.judge.report.distance import distance
 from graded_kernels.autograder.judge.report.phrases import STUB
 from graded_kernels.autograder.judge.results.case_result import CaseResult
-from graded_kernels.autograder.words.quality import Quality
+from graded_kernels.autograder.words import Quality
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
 
 # The data

@@ -9,7 +9,7 @@ from answers import answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.sandbox import Worker
+from graded_kernels.autograder.runner import Worker
 from graded_kernels.kernels.wild import neighbours as wild
 
 ALONE = "each row alone"

@@ -21,9 +21,8 @@ from graded_kernels.autograder.judge.verdicts import make, source
 from graded_kernels.autograder.judge.verdicts.job import Job, OtherVersions
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
 from graded_kernels.autograder.judge.verdicts.verdict import LATE, LOST, Damaged, Verdict
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner import Answer, Cell, Limits
 from graded_kernels.autograder.runner.call.package import PackageModule
-from graded_kernels.autograder.runner.sandbox import Limits
 
 CASE = {"name": "two zeros", "x": {"values": [0.0, float("nan"), float("inf")]}}
 ANSWER = Answer("silu_forward", (Cell("before", "a = 1"), Cell("silu_forward-torch", "b = 2")))

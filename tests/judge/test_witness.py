@@ -12,8 +12,8 @@ from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
-from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner import Answer, Cell, InProcess
+from graded_kernels.autograder.runner.call.answer import load
 
 WITNESSES = [name for name, record in EXERCISES.items() if isinstance(record, Witness)]
 STRANGE = {

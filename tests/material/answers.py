@@ -10,12 +10,10 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import check
-from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.examination import Call, Examined, Facts
+from graded_kernels.autograder.judge import EXERCISES
+from graded_kernels.autograder.runner import Answer, Call, Cell, Examined, Outcome, Tree, Trouble
+from graded_kernels.autograder.runner.call.examination import Facts
 from graded_kernels.autograder.runner.call.huge_strides import duplicate
-from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble
-from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.course.regions import BACKENDS, Region, find_regions
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ Each function takes the rule by which it does so: ``product(lambda M: 32)`` has 
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.gpu.interpret import choose_interpreter
+from graded_kernels.autograder.gpu import choose_interpreter
 
 choose_interpreter()
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
-from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, Replay
+from graded_kernels.autograder.gpu import Emulator, EmulatorError, Replay
 from planted import Uninitialised
 
 SMALL = 2048 * 200  # bytes for 200 lanes: many passes, which meet

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.judge import Exercise
+from graded_kernels.autograder.runner import Tree
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ import full_disk
 import grade_demo
 import tampered
 from attack_notebooks import on_the_judgement
-from graded_kernels.autograder.judge.verdicts.store import Store
+from graded_kernels.autograder.judge import Store
 from mutants.silu import MUTANTS
 from unreadable import NO_NOTEBOOKS
 

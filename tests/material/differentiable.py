@@ -5,10 +5,9 @@ from math import inf
 from typing import Any
 
 import torch
+from graded_kernels.autograder.judge import EXERCISES, Exercise
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Tree
 
 LARGEST = 2**17  # numbers in the arguments of a case
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Exercise
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.records.record import Exercise
 
 SEEDS = 20
 

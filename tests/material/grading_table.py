@@ -5,9 +5,8 @@ writes the table and prints it.
 import re
 
 from answers import ROOT
+from graded_kernels.autograder.judge import Report, Settings
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.judge.report.report import Report
 from wrong_answers import WRONG
 
 GUIDE = ROOT / "course" / "GRADING.md"

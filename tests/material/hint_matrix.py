@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from answers import answer
 from broken import mutants
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.answer import Answer
+from graded_kernels.autograder.runner import Answer
 from mistakes import MISTAKES
 
 

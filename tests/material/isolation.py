@@ -2,8 +2,7 @@
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.sandbox import Isolated, Limits
+from graded_kernels.autograder.runner import Answer, Cell, Isolated, Limits
 
 X = torch.tensor([0.0, -0.5, 3.0])
 RIGHT = "import torch\n\n\ndef silu_forward(x):\n    return x * torch.sigmoid(x)\n"

@@ -7,9 +7,8 @@ from inspect import signature
 import torch
 from differentiable import backward_of, call_named, inputs_with_gradients
 from graded_kernels import kernels
-from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.judge import EXERCISES, Exercise
+from graded_kernels.autograder.runner import Tree
 from torch.nn import functional as F
 
 

@@ -5,8 +5,8 @@
 
 from collections.abc import Iterable
 
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.records.settings import Settings
 from wrong_answers import SHARE_APART, Wrong
 
 WITHIN = 10  # points

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
+from graded_kernels.autograder.judge import Report
 from graded_kernels.autograder.judge.report import phrases as words
-from graded_kernels.autograder.judge.report.report import Report
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Curve, Failure
 
 NASTY = "\x1b[2J\x1b]0;title\x07\x9b31m\u202e\r\b<script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;"

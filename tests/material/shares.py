@@ -14,13 +14,12 @@ from typing import Any
 
 import torch
 from attacks.submissions import honest
+from graded_kernels.autograder.judge import Case, Exercise
 from graded_kernels.autograder.judge.comparing.closeness import compare_all, expect
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.records.record import Case, Exercise
-from graded_kernels.autograder.runner.call.answer import Answer as Program
-from graded_kernels.autograder.runner.call.answer import Cell, load
-from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.call.tree import Args, Tree
+from graded_kernels.autograder.runner import Answer as Program
+from graded_kernels.autograder.runner import Args, Cell, InProcess, Tree
+from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.course.regions import BACKENDS, find_regions
 from right_answers import right_answers
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from answers import answer
 from broken import mutants
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner import Answer, Cell
 
 
 class Wrong(NamedTuple):

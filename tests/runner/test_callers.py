@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge import EXERCISES
 from graded_kernels.autograder.runner.call import torch_files
 from graded_kernels.autograder.runner.call.runner import InProcess
 from torch.nn import functional as F

@@ -1,8 +1,8 @@
 """Answers that are code, not yet a function: what loads them, and what is said of code that is no answer."""
 
 import pytest
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell, load
 from graded_kernels.autograder.runner.call.definitions import definitions_in
 

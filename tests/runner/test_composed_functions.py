@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge import EXERCISES
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.torch_files import composes, leads_on, passes_on

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge import EXERCISES
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.sandbox import Isolated, probe

@@ -4,7 +4,7 @@ import pytest
 import torch
 from attacks.submissions import attacks, honest
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.gpu.aten import ATEN
+from graded_kernels.autograder.gpu import ATEN
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell, OperatorRefused, load
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess

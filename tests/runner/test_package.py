@@ -4,9 +4,8 @@ import ast
 
 import pytest
 from answers import FOLDERS, ROOT, regions
+from graded_kernels.autograder.judge import EXERCISES, Settings
 from graded_kernels.autograder.judge.commands import one_file as command
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.runner.call.answer import (
     Answer,
     AnswerError,

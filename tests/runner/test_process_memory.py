@@ -9,11 +9,11 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.cost import _among_others, judge_process
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.records.record import MEMORY
-from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call import borrowed
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call, Examined
@@ -22,7 +22,7 @@ from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.call.tree import Tree
 from graded_kernels.autograder.runner.sandbox import Isolated, probe
 from graded_kernels.autograder.runner.sandbox.worker import confine
-from graded_kernels.autograder.words.quality import Quality
+from graded_kernels.autograder.words import Quality
 
 RECORDS = [record for record in EXERCISES.values() if getattr(record, "large", None)]
 

@@ -7,9 +7,8 @@ import sys
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Report, Settings
 from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.judge.report.report import Report
 from graded_kernels.autograder.runner import sandbox
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call

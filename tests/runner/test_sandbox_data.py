@@ -5,8 +5,7 @@ import math
 
 import pytest
 import torch
-from graded_kernels.autograder.gpu.compiler import KernelLaunch
-from graded_kernels.autograder.gpu.emulator import Finding
+from graded_kernels.autograder.gpu import Finding, KernelLaunch
 from graded_kernels.autograder.runner.call.elements import any_numbers
 from graded_kernels.autograder.runner.sandbox import status
 from graded_kernels.autograder.runner.sandbox.wire import buffers, checked

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.sandbox import Budget, Isolated, Limits, Worker, probe

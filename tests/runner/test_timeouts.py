@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 from answers import answer
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC
-from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.examination import Examined, Facts
 from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble

@@ -20,9 +20,10 @@ from attacks.table import USER, user_command
 from classroom import place, right_answers
 from graded_kernels.autograder.classroom.nbgrader.class_seed import class_seed
 from graded_kernels.autograder.classroom.nbgrader.lock import FILE as LOCK
-from graded_kernels.autograder.judge.verdicts.store import FOLDER, LOG, Store, stored
+from graded_kernels.autograder.judge import Store
+from graded_kernels.autograder.judge.verdicts.store import FOLDER, LOG, stored
 from graded_kernels.autograder.judge.verdicts.verdict import Damaged
-from graded_kernels.autograder.runner.doctor.doctor import close_to_others
+from graded_kernels.autograder.runner import close_to_others
 from tampered import BOTH
 
 from .attack import RIGHT, Attack

@@ -7,8 +7,7 @@ is the one that a learner reads first (`tests/judge/test_hints.py`).
 from collections.abc import Iterator
 
 from broken import mutants
-from graded_kernels.autograder.judge.records.record import Case
-from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge import EXERCISES, Case
 
 from .arithmetic import ARITHMETIC
 from .calls import CALLS

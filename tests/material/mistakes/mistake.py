@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from answers import SETUP
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner import Answer, Cell
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,10 @@ A module here is a theme. A function is a pair: told whether to be wrong, it lau
 ``(output, expected)``; ``@pair`` says what is found where it is wrong, and what Triton it needs.
 """
 
+import contextlib
+
 import torch
-from graded_kernels.autograder.gpu.emulator import EmulatorError
+from graded_kernels.autograder.gpu import EmulatorError
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 from . import addresses, language, launching, together, whole_blocks  # noqa: F401  their pairs
@@ -17,9 +19,7 @@ def judged(program, wrong: bool) -> tuple[set[tuple[str, str]], tuple[torch.Tens
     events, result = [], None
     with watched(events.append):
         torch.manual_seed(0)
-        try:
+        with contextlib.suppress(EmulatorError):
             result = tuple(tensor.cpu() for tensor in program(wrong))
-        except EmulatorError:
-            pass
     found = [event["finding"] for event in events if "finding" in event]
     return {(finding["level"], finding["kind"]) for finding in found}, result

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import graded_kernels.autograder  # noqa: F401  before triton
 import torch
-from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
+from graded_kernels.autograder.gpu import Emulator, EmulatorError
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import out_of_bounds, races, refused, values  # noqa: F401  their bugs
