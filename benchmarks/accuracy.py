@@ -19,11 +19,9 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Case, Exercise
 from graded_kernels.autograder.judge.comparing.closeness import compare, expect
-from graded_kernels.autograder.judge.records.record import Case, Exercise
-from graded_kernels.autograder.runner.call.examination import Call
-from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Call, InProcess, Tree
 from graded_kernels.course.regions import BACKENDS, find_regions
 
 ROOT = Path(__file__).resolve().parent.parent

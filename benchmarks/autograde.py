@@ -32,10 +32,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
-import classroom  # noqa: E402
-import grade_demo  # noqa: E402
-from graded_kernels.autograder.runner.sandbox import probe  # noqa: E402
-from stopwatch import Stopwatch  # noqa: E402
+import classroom
+import grade_demo
+from graded_kernels.autograder.runner.sandbox import probe
+from stopwatch import Stopwatch
 
 OURS, STOCK, UNCHECKED = "graded-kernels", "nbgrader", "nbgrader-without-checks"
 CLASS = ("ada", "emmy", "grace", "sofia")

@@ -20,12 +20,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
-import planted  # noqa: E402  before triton
-import torch  # noqa: E402
-import triton  # noqa: E402
-import triton.language as tl  # noqa: E402
-from graded_kernels.autograder.gpu.emulator import Emulator  # noqa: E402
-from graded_kernels.autograder.gpu.sanitize.watching import watched  # noqa: E402
+import planted
+import torch
+import triton
+import triton.language as tl
+from graded_kernels.autograder.gpu import Emulator
+from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 REPEAT = 7
 SIZES = tuple(2**power for power in range(16, 29))

@@ -28,19 +28,19 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 os.environ["TRITON_INTERPRET"] = "1"
 
-import torch  # noqa: E402
+import torch
 from answers import (
-    answer,  # noqa: E402
-    our_answer,  # noqa: E402
+    answer,
+    our_answer,
 )
-from emulator import sanitizer  # noqa: E402
-from graded_kernels.autograder import EXERCISES  # noqa: E402
-from graded_kernels.autograder.gpu.emulator import Emulator  # noqa: E402
-from graded_kernels.autograder.judge.checking.check import check, check_answer  # noqa: E402
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.sandbox import Budget, Worker  # noqa: E402
-from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler  # noqa: E402
-from triton.runtime.interpreter import InterpretedFunction  # noqa: E402
+from emulator import sanitizer
+from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.gpu import Emulator
+from graded_kernels.autograder.judge import Settings, check
+from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.runner import Budget, Worker
+from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler
+from triton.runtime.interpreter import InterpretedFunction
 
 REPEAT = 5
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import torch
 from emulator_answers import fastest, mean, randn
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
 
 TURNS = 2
 WIDTH = 1000

@@ -36,10 +36,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
-import classroom  # noqa: E402
-from graded_kernels.autograder.judge.verdicts.store import Store  # noqa: E402
-from graded_kernels.autograder.judge.verdicts.verdict import Verdict  # noqa: E402
-from graded_kernels.autograder.runner.sandbox.worker import linux  # noqa: E402
+import classroom
+from graded_kernels.autograder.judge import Store, Verdict
+from graded_kernels.autograder.runner.sandbox.worker import linux
 
 
 def main() -> None:

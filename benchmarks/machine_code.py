@@ -22,14 +22,14 @@ from typing import Any
 
 os.environ["TRITON_INTERPRET"] = "0"  # before triton: else nothing is compiled
 
-import torch  # noqa: E402
-import triton  # noqa: E402
-from graded_kernels.autograder.gpu.compiler.sass.roofline import Kernel  # noqa: E402
+import torch
+import triton
+from graded_kernels.autograder.gpu.compiler.sass.roofline import Kernel
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from benchmarks.sass import count  # noqa: E402
-from benchmarks.sass.rows import LIGER, Row, all_rows  # noqa: E402
+from benchmarks.sass import count
+from benchmarks.sass.rows import LIGER, Row, all_rows
 
 PAGE = Path(__file__).with_suffix(".md")
 COLUMNS = (

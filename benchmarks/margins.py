@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.records.record import Exercise
+from graded_kernels.autograder.judge import Exercise
 from shares import MOST, Margin, margin_of
 
 NOTE = """# Margins

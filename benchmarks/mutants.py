@@ -33,16 +33,23 @@ os.environ["TRITON_INTERPRET"] = "1"
 import torch  # noqa: E402
 from answers import FOLDERS, PAIRS, answer, regions  # noqa: E402
 from graded_kernels.autograder import EXERCISES  # noqa: E402
+from graded_kernels.autograder.judge import (  # noqa: E402
+    Case,
+    Exercise,
+    Settings,
+)
 from graded_kernels.autograder.judge.checking.case_verdict import judge_case  # noqa: E402
 from graded_kernels.autograder.judge.checking.check import check_answer  # noqa: E402
 from graded_kernels.autograder.judge.comparing.closeness import Expected, expect  # noqa: E402
 from graded_kernels.autograder.judge.comparing.trial import Trial, arguments  # noqa: E402
-from graded_kernels.autograder.judge.records.record import Case, Exercise  # noqa: E402
-from graded_kernels.autograder.judge.records.settings import Settings  # noqa: E402
-from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, load  # noqa: E402
-from graded_kernels.autograder.runner.call.runner import InProcess  # noqa: E402
-from graded_kernels.autograder.runner.call.tree import Args  # noqa: E402
-from graded_kernels.autograder.runner.sandbox import Worker  # noqa: E402
+from graded_kernels.autograder.runner import (  # noqa: E402
+    Answer,
+    AnswerError,
+    Args,
+    InProcess,
+    Worker,
+)
+from graded_kernels.autograder.runner.call.answer import load  # noqa: E402
 from mutants_page import Row, page, read  # noqa: E402
 from mutation import Mutant, mutants  # noqa: E402
 

@@ -22,9 +22,8 @@ from grade import graded, hand_in, verdicts
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
-import classroom  # noqa: E402
-from graded_kernels.autograder.judge.verdicts.store import Store  # noqa: E402
-from graded_kernels.autograder.judge.verdicts.verdict import Verdict  # noqa: E402
+import classroom
+from graded_kernels.autograder.judge import Store, Verdict
 
 FEW, MANY = 1, 9  # notebooks; the difference of two runs is what a notebook takes
 ROUNDS = 20  # of reading and writing a verdict

@@ -23,15 +23,15 @@ import torch
 from answers import answer
 from broken import mutants
 from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge import Case, Exercise, Report, Settings
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.comparing.closeness import Expected, compare_all, expect
 from graded_kernels.autograder.judge.comparing.form import as_asked
 from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.explaining.fingerprint import wild_outputs
-from graded_kernels.autograder.judge.records.record import Bug, Case, Exercise
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.judge.report.report import Report
-from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell, load
+from graded_kernels.autograder.judge.records.record import Bug
+from graded_kernels.autograder.runner import Answer, AnswerError, Cell
+from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.contract import Args
 from marks import MARKED
 from mistakes import MISTAKES

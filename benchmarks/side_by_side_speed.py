@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from graded_kernels.autograder import compare
 from graded_kernels.autograder.judge.side_by_side import kernelbench
-from graded_kernels.autograder.runner.sandbox import Worker
+from graded_kernels.autograder.runner import Worker
 from stopwatch import Stopwatch
 
 PROBLEMS = (

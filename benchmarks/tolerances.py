@@ -11,13 +11,12 @@ from pathlib import Path
 
 import torch
 from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge import Exercise, Settings, derived
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.comparing.closeness import expect
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.records.derived import SEEDS, WIDE, derived
-from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.judge.records.derived import SEEDS, WIDE
+from graded_kernels.autograder.runner import InProcess
 from graded_kernels.course.regions import BACKENDS, find_regions
 
 ROOT = Path(__file__).resolve().parents[1]

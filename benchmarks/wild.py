@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import torch
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge.records.record import Bug, Exercise
+from graded_kernels.autograder.judge import Exercise
+from graded_kernels.autograder.judge.records.record import Bug
 
 NOTE = """# Bugs that shipped, through the check
 

@@ -1,5 +1,6 @@
 """Says what a chapter keeps to, beside its directives: each breach in one sentence that begins with file and line."""
 
+import itertools
 import re
 import statistics
 from collections.abc import Iterator
@@ -96,7 +97,7 @@ def _of_headings(prose: Numbered) -> Iterator[tuple[int, str]]:
     for number, level in levels[1:]:
         if level == 1:
             yield number, "a chapter has one title: begin this heading with `##`"
-    for (_, before), (number, after) in zip(levels, levels[1:], strict=False):
+    for (_, before), (number, after) in itertools.pairwise(levels):
         if after > before + 1:
             yield number, f"this heading skips a level: begin it with `{'#' * (before + 1)}`"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder.judge.records.ulp import ulp_error, ulp_size
+from graded_kernels.autograder.judge import ulp_error, ulp_size
 
 SAMPLE, BLOCK, SIDE = 1 << 20, 1024, 64
 INSTRUCTION = re.compile(r"\b(?:ex2|lg2|rcp|div|sqrt|rsqrt|tanh)\.[a-z0-9.]+")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from graded_kernels.autograder import Emulator  # first: where there is no GPU, Triton interprets
-from graded_kernels.autograder.gpu.cuda import shimmed
+from graded_kernels.autograder.gpu import shimmed
 
 from .arithmetic import arithmetic
 from .device_tests import device_tests

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.runner.call.runner import InProcess
+from graded_kernels.autograder.runner import InProcess
 from graded_kernels.course.learner import ROOT
 from graded_kernels.course.regions import find_regions
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge.records.record import Exercise
+from graded_kernels.autograder.judge import Exercise
 
 Size = tuple[int, ...]
 Args = tuple

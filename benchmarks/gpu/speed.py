@@ -2,9 +2,9 @@
 
 import torch
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Case, Exercise
 from graded_kernels.autograder.judge.comparing.closeness import compare, expect
-from graded_kernels.autograder.judge.records.record import Case, Exercise
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Tree
 
 from .operations import OPERATIONS, Operation, Size
 from .peers import Peer, peers

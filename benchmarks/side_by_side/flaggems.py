@@ -17,7 +17,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from graded_kernels.autograder import compare  # before triton is imported
-from graded_kernels.autograder.gpu.cuda import shimmed
+from graded_kernels.autograder.gpu import shimmed
 from torch import Tensor
 from verdicts import Verdict, verdict_of
 

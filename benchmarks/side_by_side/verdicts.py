@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from graded_kernels.autograder import CompareError
-from graded_kernels.autograder.judge.report.report import Report
+from graded_kernels.autograder.judge import Report
 
 
 @dataclass(frozen=True)

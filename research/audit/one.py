@@ -9,8 +9,8 @@ os.environ["TORCHDYNAMO_DISABLE"] = "1"
 
 import torch
 from adapters import ADAPTERS
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import find
 from graded_kernels.autograder.runner import InProcess, Session
 

@@ -7,11 +7,11 @@ import matplotlib
 
 matplotlib.use("svg")
 
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
-from .counts import ABOUT_CHECKERS, judged, of  # noqa: E402
-from .row import KINDS, Row  # noqa: E402
-from .said import Said  # noqa: E402
+from .counts import ABOUT_CHECKERS, judged, of
+from .row import KINDS, Row
+from .said import Said
 
 
 def alt(rows: list[Row], asked: dict[str, dict[str, Said]]) -> str:

@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
     for path in sorted((options.checkout / "python/test/unit/language").glob("test_*.py")):
         rows = results.setdefault(path.name, {})
         for way in [options.way] if options.way else WAYS:
-            if path.name in options.files or not options.files and way not in rows:
+            if path.name in options.files or (not options.files and way not in rows):
                 print(f"{path.name}, {way}", file=sys.stderr, flush=True)
                 with tempfile.TemporaryDirectory(prefix="language-tests-") as folder:
                     rows[way] = run(options.checkout, path.name, way, Path(folder) / "events")

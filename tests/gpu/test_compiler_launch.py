@@ -110,7 +110,7 @@ def test_a_launch_crosses_processes_as_json_and_is_checked():
         {"modules": {"tl": "os"}},
         {"helpers": {"f": ["a-b", ""]}},
     ):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="kernel"):
             dataclasses.replace(launch, **wrong)
 
 

@@ -166,11 +166,8 @@ WRONG += [calls_python, calls_python_nowhere]
 def events_of(program, shim=False):
     """What the program's run tells, and what the compiler says of it."""
     events = []
-    with watched(events.append, shim=shim):
-        try:
-            program()
-        except EmulatorError:
-            pass
+    with watched(events.append, shim=shim), contextlib.suppress(EmulatorError):
+        program()
     return events, answers(FrontEnd(compile_jobs), forms_in(events))
 
 

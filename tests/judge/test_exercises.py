@@ -124,7 +124,7 @@ def test_stub_gets_nothing_and_a_friendly_word(name, backend):
     for line in hide_bodies(region).splitlines():
         if "BEGIN SOLUTION" in line:
             stub.append(line.replace("### BEGIN SOLUTION", "...  # YOUR CODE HERE"))
-        hidden = "BEGIN SOLUTION" in line or hidden and "END SOLUTION" not in line
+        hidden = "BEGIN SOLUTION" in line or (hidden and "END SOLUTION" not in line)
         if not hidden and "END SOLUTION" not in line:
             stub.append(line)
     cell = dataclasses.replace(whole.cells[-1], source="\n".join(stub))

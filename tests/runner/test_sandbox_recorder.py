@@ -1,5 +1,7 @@
 """What is recorded of an answer: its launches, of which as few run as it needs to take the way that it would take."""
 
+from types import MappingProxyType
+
 import pytest
 import torch
 import triton
@@ -138,7 +140,7 @@ def test_what_is_recorded_is_what_a_record_with_all_kernels_has(name):
 class _Launched:
     """In place of `replay.Kernels`: launches the kernel of this module."""
 
-    names = {}
+    names = MappingProxyType({})
 
     def launch(self, name, grid, arguments):
         add_kernel[tuple(grid)](**arguments)

@@ -8,7 +8,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from . import graphs
 from .placement import GPU, is_cuda
@@ -20,8 +20,8 @@ _LEAST = 1e-3  # milliseconds: a GPU's clock has no finer ones, and programs div
 class Stream:
     """A stream with nothing to wait for. known: the launches, its own among them, that come before its next one."""
 
-    _host: Clock = {}  # what the host has waited for, and so comes before whatever is launched now
-    _every: Clock = {}
+    _host: ClassVar[Clock] = {}  # what the host has waited for, and so comes before whatever is launched now
+    _every: ClassVar[Clock] = {}
     _default: "Stream"
     _made = 0
 

@@ -3,7 +3,7 @@
 import functools
 import math
 import weakref
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterator, Set
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ class Emulator:
     configuration = ""  # that is running, "" outside of that
     keeps = False  # whether what a launch overwrites is kept
     coverage: Coverage | None = None  # what is reached of each kernel
-    traced: set[tuple[str, str]] = set()  # kernels and their tensors, of all blocks, that are both loaded and stored
+    traced: Set[tuple[str, str]] = frozenset()  # (kernel, tensor) of those both loaded and stored
     passes: Callable[[Finding], bool] | None = None  # whether a launch goes on behind an access out of bounds
 
     def __init__(

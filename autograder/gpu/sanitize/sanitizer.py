@@ -396,7 +396,7 @@ class Sanitizer(Observer):
 
 def _ran(error: BaseException | None) -> bool:
     """Returns whether the emulator ran a launch to its end, or to an access that a GPU would not refuse."""
-    return error is None or isinstance(error, EmulatorError) and error.finding.kind in Finding.OF_MEMORY
+    return error is None or (isinstance(error, EmulatorError) and error.finding.kind in Finding.OF_MEMORY)
 
 
 def _kind(finding: Finding) -> str:

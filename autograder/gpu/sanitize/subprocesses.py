@@ -61,7 +61,7 @@ def python_of(command: Any) -> str:
     """The command line from Python's name on, shortened; "" where it does not name Python."""
     one = isinstance(command, str | bytes | os.PathLike)
     words: list[str] = [os.fsdecode(word) for word in ([command] if one else command)]
-    if len(words) == 1 or words[1:2] == ["-c"] and not _is_python(words[0]):  # what a shell is to run
+    if len(words) == 1 or (words[1:2] == ["-c"] and not _is_python(words[0])):  # what a shell is to run
         with contextlib.suppress(ValueError):
             words = shlex.split(words[-1])
     first = next((place for place, word in enumerate(words) if _is_python(word)), None)

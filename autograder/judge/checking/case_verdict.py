@@ -180,7 +180,7 @@ class _CalledTrial:
         if any(finding.kind == "unwritten" for finding in self.outcome.findings):
             return True
         found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in told)
-        return found and _plain(trial.args) or trouble is not None and trial.is_first
+        return (found and _plain(trial.args)) or (trouble is not None and trial.is_first)
 
     def stopped(self, trouble: Trouble) -> Judged:
         """A call that gave no result: right where it should raise this error, with this message."""
@@ -282,7 +282,7 @@ class _CalledTrial:
         given = self._written.get(failure.output)
         if given is not None:
             left = as_given(given, outcome.outputs[number], compared[number])
-        if outcome.mutated and (left or outcome.findings and outcome.findings[0].kind == "unwritten"):
+        if outcome.mutated and (left or (outcome.findings and outcome.findings[0].kind == "unwritten")):
             order = "are the launch's arguments in the order of the kernel's parameters?"
             mixed_up = f"The input {outcome.mutated[0]} was changed instead: {order}"
         hints = [hint.message for hint in outcome.hints if RULES[hint.kind].in_check == "explains"]

@@ -109,7 +109,7 @@ class VerdictFile:
         if self._path:
             try:
                 end = self._read(Path(self._path)) if Path(self._path).exists() else 0
-                self._file = open(self._path, "a", encoding="utf-8")  # noqa: SIM115  closed below
+                self._file = open(self._path, "a", encoding="utf-8")
                 self._file.truncate(end)
             except (OSError, UnicodeDecodeError) as error:
                 raise UsageError(f"{self._path} cannot be written: {error}") from None

@@ -83,7 +83,7 @@ def expect(
         if case.within is not None:
             outside = torch.stack([t.isfinite() & (t.abs() > case.within) for t in tensors]).any(0)
             allowed = [a.masked_fill(outside, math.inf) for a in allowed]
-    as_peer = infinite | bool(exercise.either or conventions == "pytorch" and case.convention)
+    as_peer = infinite | bool(exercise.either or (conventions == "pytorch" and case.convention))
     other = exercise.either or exercise.peer
     peers = exercise.contract.results_of(other, args) if other and as_peer.any() else None
     names = tuple(o.name for o in results)

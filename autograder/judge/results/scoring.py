@@ -170,7 +170,7 @@ def _up_to(cases: Sequence[CaseResult], plain: Sequence[CaseResult], off: Sequen
     for name, factor in dict.fromkeys(pair for case in cases for pair in case.up_to):
         near = abs(factor) * ALIKE
         shown = [one.name for one in cases if any(n == name and abs(by - factor) <= near for n, by in one.up_to)]
-        fits = [case for case in off if case.name in shown or name == EACH and ONE in dict(case.up_to)]
+        fits = [case for case in off if case.name in shown or (name == EACH and ONE in dict(case.up_to))]
         if len(fits) == len(off) and len(shown) + len(plain) - len(off) >= FEWEST:
             return BUT_FOR.format(name)
     return ""

@@ -1,5 +1,6 @@
 """Families of inputs, made from the example: other sizes, memory, magnitudes and dtypes, and special values."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -123,7 +124,7 @@ def families(
 
 def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh: ArgumentMaker) -> Iterator[Family]:
     """Yields what is masked in two tensors alike: -infinity less -infinity is NaN."""
-    for first, second in zip(floats, floats[1:TENSORS], strict=False):
+    for first, second in itertools.pairwise(floats[:TENSORS]):
         if given[first].shape == given[second].shape:
             both = f"{names[first]} and {names[second]}"
 

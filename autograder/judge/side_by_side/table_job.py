@@ -62,7 +62,7 @@ class ComparisonJob(Work):
     arguments: Side | None = None
     like: str | None = None
     seed: int = 0
-    options: Options = Options()  # noqa: B008  frozen
+    options: Options = Options()
     isolated: bool = False
     table: str = ""
 

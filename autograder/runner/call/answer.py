@@ -219,7 +219,7 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False, past_any: boo
             line = cell.source.splitlines()[at.tb_lineno - 1].strip() if at else ""
             told = f"Running the code stopped with {message}"
             failed = failed or AnswerError(told, trace(error), ours, missing, line, stopped=message)
-            if at is None or not (past_any or go_on and failed.ours):
+            if at is None or not (past_any or (go_on and failed.ours)):
                 break
             code, flags = _below(cell.source, at.tb_lineno)
     if failed:

@@ -1,7 +1,7 @@
 """The form of an answer, without what is right: all that a runner or a worker's child is told of an exercise."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
@@ -31,7 +31,7 @@ class CallForm:
     gpu: bool = False
     basic: bool = False
     asked: bool = False
-    nesting: Nesting = Nesting()
+    nesting: Nesting = field(default_factory=Nesting)
 
     @classmethod
     def taking(cls, args: Args, by_name: dict[str, Any]) -> "tuple[CallForm, Args]":

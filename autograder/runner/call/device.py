@@ -14,7 +14,6 @@ CANARY = 0xFF  # NaN in every floating dtype, -1 in every integer
 class Device:
     """Stands where the emulator stands when kernels run on the GPU: counts launches, pads tensors, finds strays."""
 
-    traffic: dict[str, dict[str, int]] = {}
     hints: tuple[Finding, ...] = ()
     looser: tuple[str, ...] = ()
     undefined = False
@@ -23,6 +22,7 @@ class Device:
     def __init__(self, device: str = "cuda"):
         self.device = device
         self.launches: tuple[str, ...] = ()
+        self.traffic: dict[str, dict[str, int]] = {}
         self._padded: list[tuple[str, torch.Tensor]] = []  # (what it is, its bytes with both pads)
 
     def described(self) -> tuple[KernelLaunch | str, ...]:

@@ -17,7 +17,6 @@ class NoKernels:
 
     launching, undefined = False, False
     launches: tuple[Any, ...] = ()
-    traffic: dict[str, dict[str, int]] = {}
     findings: tuple[Finding, ...] = ()
     hints: tuple[Finding, ...] = ()
     looser: tuple[str, ...] = ()
@@ -25,6 +24,7 @@ class NoKernels:
     def __init__(self, name: str):
         self.name, self._memory = name, FreshMemory()
         self.verdict: Trouble | None = None
+        self.traffic: dict[str, dict[str, int]] = {}
         self._launch: Any = None
 
     def described(self) -> tuple[KernelLaunch | str, ...]:

@@ -163,7 +163,7 @@ def _compiled(
         try:
             ended = _run(worker, request, limits, budget)
         except WorkerLost:
-            return answers | dict.fromkeys(waiting, {"lost": "the compiler's process ended"})
+            return answers | {key: {"lost": "the compiler's process ended"} for key in waiting}
         answers |= {waiting[i]: answer for i, answer in _replies(ended, limits, len(waiting)).items()}
         if budget.broken(limits.wall_factor):
             return answers | {i: {"late": _too_long(limits.total_seconds)} for i in waiting if i not in answers}

@@ -2,7 +2,7 @@
 
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Tree
 from torch.autograd.gradcheck import GradcheckError
 
 from ..row import Row

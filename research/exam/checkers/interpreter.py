@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 
 import torch
-from graded_kernels.autograder.gpu.cuda import shimmed
+from graded_kernels.autograder.gpu import shimmed
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 

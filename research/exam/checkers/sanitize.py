@@ -1,6 +1,6 @@
 """graded-kernels' `sanitize`: the program runs on a simulated GPU, and what a GPU promises nothing about is told."""
 
-from graded_kernels.autograder.gpu.emulator import EmulatorError
+from graded_kernels.autograder.gpu import EmulatorError
 from graded_kernels.autograder.gpu.sanitize.watching import watched
 
 from ..row import Row

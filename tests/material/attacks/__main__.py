@@ -5,6 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from attacks.table import main  # noqa: E402
+from attacks.table import main
 
 sys.exit(main(sys.argv[1:]))

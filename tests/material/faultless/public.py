@@ -2,6 +2,8 @@
 together. Factors of products have few bits, so that TF32, in which `tl.dot` multiplies float32 by default, is exact.
 """
 
+import itertools
+
 import torch
 import triton
 import triton.language as tl
@@ -322,7 +324,7 @@ def conv_kernel(x_ptr, w_ptr, y_ptr, starts_ptr, chunks_ptr, D: tl.constexpr, W:
 def a_causal_convolution_of_ragged_sequences():
     starts = [0, 5, 6, 25]
     x, w, y = randn(25, 8), randn(8, 4, seed=1), torch.empty(25, 8)
-    pairs = list(zip(starts, starts[1:], strict=False))
+    pairs = list(itertools.pairwise(starts))
     chunks = [(i, c) for i, (first, last) in enumerate(pairs) for c in range(-(-(last - first) // 8))]
     conv_kernel[(len(chunks),)](x, w, y, torch.tensor(starts), torch.tensor(chunks), D=8, W=4, T=8)
     padded = [torch.cat([torch.zeros(3, 8), x[first:last]]).double().T[None] for first, last in pairs]

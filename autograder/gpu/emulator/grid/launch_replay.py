@@ -11,6 +11,7 @@ import builtins
 import dis
 import functools
 import hashlib
+import itertools
 import sys
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
@@ -129,7 +130,7 @@ def _memory(emulator: Any, regions: list[Region]) -> Hashable:
     if sum(region.held for region in storages.values()) > _MOST_BYTES:
         raise Impure
     starts = sorted(storages)
-    if any(start + storages[start].held > later for start, later in zip(starts, starts[1:], strict=False)):
+    if any(start + storages[start].held > later for start, later in itertools.pairwise(starts)):
         raise Impure  # two storages in one memory
     places, digest = {start: number for number, start in enumerate(storages)}, hashlib.blake2b()
     for region in storages.values():

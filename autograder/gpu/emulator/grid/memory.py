@@ -1,6 +1,6 @@
 """Loads, stores and atomics of the programs of a pass, checked so that "nothing to report" is certain."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class Memory:
         undefined: Callable[[str, Region, np.ndarray], None],
         ranks: np.ndarray | None,
         remembered: int,
-        traced: set[tuple[str, str]],
+        traced: Set[tuple[str, str]],
     ):
         self.access, self._shadow, self._pattern, self._undefined = access, shadow, pattern, undefined
         self._ranks, self._remembered, self._traced = ranks, remembered, traced

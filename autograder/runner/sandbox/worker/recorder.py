@@ -102,7 +102,7 @@ class Recorder(TorchDispatchMode):
         if body := body_of(func):
             with self:
                 return body(*args, **kwargs)
-        if func is READ and self._is_of_a_kernel(args[0]) or self.read and _HANGS_ON_NUMBERS & set(func.tags):
+        if (func is READ and self._is_of_a_kernel(args[0])) or (self.read and _HANGS_ON_NUMBERS & set(func.tags)):
             self.catch_up()
         try:
             step = self._step(func, args, kwargs)
