@@ -19,7 +19,7 @@ def lazy_api(package: str, file: str) -> Callable[[str], Any]:
     def get(name: str) -> Any:
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = importlib.import_module(home[name], package)
-        return getattr(found, name) if hasattr(found, name) else importlib.import_module(f"{found.__name__}.{name}")
+        module = importlib.import_module(home[name], package)
+        return getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{module.__name__}.{name}")
 
     return get

@@ -79,16 +79,18 @@ def compile_report(
     version = _triton_version()
     if version is None:
         return _none("not-run", "Triton is not installed")
-    found = forms(launches)
-    if not found:
+    distinct = forms(launches)
+    if not distinct:
         return _none("not-run", "no kernel was launched", version)
-    if len(found) > FORMS:
-        reason = f"The kernels are launched in {len(found):,} forms, with other constants, types or options each time; "
+    if len(distinct) > FORMS:
+        reason = (
+            f"The kernels are launched in {len(distinct):,} forms, with other constants, types or options each time; "
+        )
         return _none("fail", f"{reason}at most {FORMS} can be compiled, and all of them must be.", version)
     targets = targets or Target.named()
     if not whole:
-        found = [*{(form.kernel, form.source): form for form in reversed(found)}.values()]
-    fronts = [job for form in found for job in _prepare(form, targets, version, whole=False)]
+        distinct = [*{(form.kernel, form.source): form for form in reversed(distinct)}.values()]
+    fronts = [job for form in distinct for job in _prepare(form, targets, version, whole=False)]
     try:
         _compile(fronts, run_jobs)
         chosen, left_out = _chosen(fronts, measured) if whole else ([], 0)
@@ -98,16 +100,16 @@ def compile_report(
         _compile(complete, run_jobs)
     except CannotCompile as error:
         return _none("not-run", str(error), version)
-    place = {form.key(): number for number, form in enumerate(found)}
+    place = {form.key(): number for number, form in enumerate(distinct)}
     jobs = [job for job in fronts if job.status != "pass"] + complete
     jobs.sort(key=lambda job: (place[job.launch.key()], targets.index(job.target)))
     rows = [_row(job) for job in jobs]
-    status, reason = _verdict(jobs, rows, found)
+    status, reason = _verdict(jobs, rows, distinct)
     return {
         "status": status,
         "reason": reason,
         "triton": version,
-        "forms": len(found),
+        "forms": len(distinct),
         "complete": len({job.launch.key() for job in complete}),
         "left_out": left_out,
         "compiled_for": [target.name for target in targets],
@@ -148,12 +150,12 @@ def machine_code_report(launches: Iterable[KernelLaunch], run_jobs: RunJobs) -> 
     """
     version = _triton_version()
     largest: dict[tuple[object, ...], KernelLaunch] = {}
-    known = (one for one in launches if one.size)
-    for launch in sorted(known, key=lambda one: (one.elements.bit_length(), one.aligned, one.elements)):
+    known = (sized for sized in launches if sized.size)
+    for launch in sorted(known, key=lambda sized: (sized.elements.bit_length(), sized.aligned, sized.elements)):
         types = tuple(kind for kind in launch.signature.values() if kind.startswith("*"))
         largest[launch.kernel, launch.source, types] = launch
     (target,) = Target.named("sm_90")
-    prepared = [_prepare(one, [target], version or "", whole=True, counted=True) for one in largest.values()]
+    prepared = [_prepare(sized, [target], version or "", whole=True, counted=True) for sized in largest.values()]
     jobs = [job for some in prepared for job in some]
     try:
         _compile(jobs, run_jobs)
@@ -215,15 +217,15 @@ def _prepare(
     """The launch's jobs. What it needs of the source is the same for every target."""
     jobs = [_Job(launch, target, whole, counted) for target in targets]
     try:
-        found = extract(launch)
+        extracted = extract(launch)
     except RefusedKernel as reason:
         return [replace(job, refused=reason) for job in jobs]
     except RecursionError:
         too_deep = RefusedKernel("not-run", "the source is nested too deeply to be read")
         return [replace(job, refused=too_deep) for job in jobs]
-    content = found.content()
+    content = extracted.content()
     for job in jobs:
-        job.extract = found
+        job.extract = extracted
         job.key = cache.key_of({"triton": version, "code": content, "job": _request(job)})
         job.result = cache.read(job.key)
         job.cached = job.result is not None
@@ -364,15 +366,15 @@ def _in_its_text(lines: list[str], line: int) -> int:
 
 def _verdict(jobs: list[_Job], rows: list[Json], launches: list[KernelLaunch]) -> tuple[str, str]:
     for status in ("fail", "not-run"):
-        found = [(job, row) for job, row in zip(jobs, rows, strict=True) if row["status"] == status]
-        if found:
-            job, row = min(found, key=lambda one: one[1]["slow"])  # what is refused comes before what takes long
+        failed = [(job, row) for job, row in zip(jobs, rows, strict=True) if row["status"] == status]
+        if failed:
+            job, row = min(failed, key=lambda pair: pair[1]["slow"])  # what is refused comes before what takes long
             where = f", line {row['line']}, `{row['line_text']}`" if row["line"] else ""
-            same = [r for j, r in found if (r["message"], j.launch.source) == (row["message"], job.launch.source)]
-            names = ", ".join(dict.fromkeys(one["target"] for one in same))
+            same = [r for j, r in failed if (r["message"], j.launch.source) == (row["message"], job.launch.source)]
+            names = ", ".join(dict.fromkeys(pair["target"] for pair in same))
             verb = "does not compile for" if status == "fail" else "was not judged for"
             verb = "is not compiled for" if row["slow"] else verb
-            wrong = {j.launch.key() for j, r in found}
+            wrong = {j.launch.key() for j, r in failed}
             right = [launch for launch in launches if launch.key() not in wrong]
             return status, f"{row['kernel']} {verb} {names}{where}: {row['message']}{_launched(job.launch, right)}"
     return "pass", ""
@@ -380,7 +382,7 @@ def _verdict(jobs: list[_Job], rows: list[Json], launches: list[KernelLaunch]) -
 
 def _launched(launch: KernelLaunch, right: list[KernelLaunch]) -> str:
     """Returns how the launch differs from those of its kernel that compile, if any do."""
-    others = [one for one in right if (one.kernel, one.source) == (launch.kernel, launch.source)]
+    others = [other for other in right if (other.kernel, other.source) == (launch.kernel, launch.source)]
     parts = distinguished(launch, others) if others else []
     shown = ", ".join(parts[:SHOWN]) + (", …" if len(parts) > SHOWN else "")
     return f" (in the launch with {shown})" if parts else ""

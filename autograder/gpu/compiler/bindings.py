@@ -43,31 +43,31 @@ def bindings(tree: ast.Module) -> BoundNames:
 
     A function defined twice is the last one, as in Python. An ``except`` or ``else`` branch adds second choices.
     """
-    found: BoundNames = {}
-    _collect(tree.body, found, first=True)
-    return found
+    bound_names: BoundNames = {}
+    _collect(tree.body, bound_names, first=True)
+    return bound_names
 
 
-def _collect(body: list[ast.stmt], found: BoundNames, first: bool) -> None:
+def _collect(body: list[ast.stmt], bound_names: BoundNames, first: bool) -> None:
     for statement in body:
         for name, value in _bound_by(statement):
             if first:
-                found[name] = [value, *(found.get(name, []) if _wraps(value, name) else [])]
+                bound_names[name] = [value, *(bound_names.get(name, []) if _wraps(value, name) else [])]
             else:
-                found.setdefault(name, []).append(value)
+                bound_names.setdefault(name, []).append(value)
         if isinstance(statement, ast.Try):
-            _collect(statement.body + statement.orelse + statement.finalbody, found, first)
+            _collect(statement.body + statement.orelse + statement.finalbody, bound_names, first)
             for handler in statement.handlers:
-                _collect(handler.body, found, first=False)
+                _collect(handler.body, bound_names, first=False)
         if isinstance(statement, ast.If):
-            _collect(statement.body, found, first)
-            _collect(statement.orelse, found, first=False)
+            _collect(statement.body, bound_names, first)
+            _collect(statement.orelse, bound_names, first=False)
 
 
 def _wraps(value: Bound, name: str) -> bool:
     """Returns whether a value is a call with what the name stood for before, as in ``kernel = triton.jit(kernel)``."""
-    given = value.args if isinstance(value, ast.Call) else []
-    return any(isinstance(argument, ast.Name) and argument.id == name for argument in given)
+    arguments = value.args if isinstance(value, ast.Call) else []
+    return any(isinstance(argument, ast.Name) and argument.id == name for argument in arguments)
 
 
 def _bound_by(statement: ast.stmt) -> Iterator[tuple[str, Bound]]:

@@ -61,7 +61,7 @@ def share() -> None:
         (amd, amd, "ocml.bc", "__ocml_{}_f32"),
     ):
         path = str(Path(backend.__file__).parent / "lib" / library)
-        functions = {name.format(one) for one in DEVICE_FUNCTIONS}
+        functions = {name.format(number) for number in DEVICE_FUNCTIONS}
         try:
             owner.llvm = SmallLibrary(owner.llvm, path, functions, _cut(path, functions, context))
         except (OSError, RuntimeError, ValueError):  # it is read for each kernel, as by Triton itself

@@ -101,14 +101,14 @@ class _Extractor:
     out so far, for all modules together.
     """
 
-    def __init__(self, source: str, launch: KernelLaunch, given: Mapping[str, object], helpers: list[str]):
+    def __init__(self, source: str, launch: KernelLaunch, constants: Mapping[str, object], helpers: list[str]):
         self.names = dict(_bindings(source))
         for name, module in launch.modules.items():
             if name not in self.names or _elsewhere(self.names[name][0]):
                 self.names[name] = [Import(module)]
         self.lines = source_lines(source)
         self.evaluate = Evaluator(self.names)
-        self.launch, self.given, self.helpers = launch, given, helpers
+        self.launch, self.given, self.helpers = launch, constants, helpers
         self._found: dict[str, ast.FunctionDef | None] = {}
         self.functions: dict[str, FunctionText] = {}
         self.values: dict[str, object] = {}
@@ -128,9 +128,9 @@ class _Extractor:
 
     def _missing(self, name: str) -> str:
         imports = [choices[0] for choices in self.names.values() if isinstance(choices[0], Import)]
-        found = next((one for one in imports if one.name == name and not one.in_triton), None)
-        if found:
-            return f"{name} is imported from {found.module}: {ADVICE}"
+        imported = next((binding for binding in imports if binding.name == name and not binding.in_triton), None)
+        if imported:
+            return f"{name} is imported from {imported.module}: {ADVICE}"
         if self.lines == [""]:
             return f"{name} was made without source text (by `exec`), and there is nothing to compile"
         return f"{name} is not a @triton.jit function at the top level of the source"
@@ -242,10 +242,10 @@ class _Extractor:
             raise RefusedKernel("not-run", f"the kernel needs more than {HELPERS} helpers of other modules")
         function, source = self.launch.helpers[node.id]
         try:
-            found = _Extractor(source, self.launch, {}, self.helpers).run(function)
+            extracted = _Extractor(source, self.launch, {}, self.helpers).run(function)
         except RefusedKernel as refused:
             raise RefusedKernel(refused.status, refused.message, node.lineno, refused.known) from None
-        return {"function": function, "of": found.content()}
+        return {"function": function, "of": extracted.content()}
 
     def _evaluated(self, node: ast.Name, expression: ast.expr) -> object:
         try:

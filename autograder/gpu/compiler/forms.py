@@ -17,12 +17,12 @@ _SIZES = ("num_warps", "num_stages")  # options of which more takes more
 
 def forms(launches: Iterable[KernelLaunch]) -> list[KernelLaunch]:
     """Returns a launch for each form, the one with the best aligned arguments."""
-    found: dict[str, KernelLaunch] = {}
+    kept: dict[str, KernelLaunch] = {}
     for launch in {launch.key(): launch for launch in launches}.values():
         key = form_of(launch).key()
-        if key not in found or len(launch.unaligned) < len(found[key].unaligned):
-            found[key] = launch
-    return list(found.values())
+        if key not in kept or len(launch.unaligned) < len(kept[key].unaligned):
+            kept[key] = launch
+    return list(kept.values())
 
 
 def form_of(launch: KernelLaunch) -> KernelLaunch:
@@ -32,10 +32,10 @@ def form_of(launch: KernelLaunch) -> KernelLaunch:
 
 def kernels(launches: Iterable[KernelLaunch]) -> list[list[KernelLaunch]]:
     """Returns the launches of each kernel."""
-    found: dict[tuple[str, str], list[KernelLaunch]] = {}
+    groups: dict[tuple[str, str], list[KernelLaunch]] = {}
     for launch in launches:
-        found.setdefault((launch.kernel, launch.source), []).append(launch)
-    return list(found.values())
+        groups.setdefault((launch.kernel, launch.source), []).append(launch)
+    return list(groups.values())
 
 
 def covering(launches: Sequence[KernelLaunch], operations: Mapping[str, Iterable[str]]) -> list[KernelLaunch]:
@@ -74,12 +74,12 @@ def _largest(launches: Sequence[KernelLaunch]) -> dict[str, float]:
     argument of the launch.
     """
     arguments = {name for launch in launches for name in launch.signature}
-    found: dict[str, float] = {}
+    most: dict[str, float] = {}
     for launch in launches:
         for name, value in _numbers(launch):
             if name not in arguments:
-                found[name] = max(value, found.get(name, value))
-    return found
+                most[name] = max(value, most.get(name, value))
+    return most
 
 
 def _numbers(launch: KernelLaunch) -> Iterable[tuple[str, float]]:

@@ -58,15 +58,15 @@ def decode(value: Any, names: Mapping[str, Any], helper: Helper) -> Any:
 
 def _first(choices: list[Any], names: Mapping[str, Any], helper: Helper) -> Any:
     """The first of the choices that can be imported, as in a ``try`` with an ``except ImportError``."""
-    found = refusal = None
+    value = refusal = None
     for choice in choices:
         try:
-            found = decode(choice, names, helper)
+            value = decode(choice, names, helper)
         except Refusal as reason:
             refusal = refusal or reason
             continue
-        if not isinstance(found, Opaque):
-            return found
-    if refusal and found is None:
+        if not isinstance(value, Opaque):
+            return value
+    if refusal and value is None:
         raise refusal
-    return found
+    return value

@@ -24,12 +24,12 @@ class _Modules:
         self._bound = {name: _bindings(text) for name, text in texts.items()}
 
     def imported(self) -> dict[str, tuple[str, str]]:
-        found = {}
+        places = {}
         for module, names in self._bound.items():
             for name, bound in names.items():
                 if isinstance(bound[0], Import) and (place := self._definition(module, name, _DEEP)):
-                    found[name] = place
-        return found
+                    places[name] = place
+        return places
 
     def _definition(self, module: str, name: str, depth: int) -> tuple[str, str] | None:
         bound = self._bound[module].get(name, [None])[0]

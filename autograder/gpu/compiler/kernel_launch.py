@@ -161,7 +161,7 @@ def _is_size(size: Mapping[str, Any]) -> bool:
         len(counts) == 5
         and all(_is_number(count) and count >= 0 for count in counts)
         and all(
-            isinstance(name, str) and len(name) <= NAME and _is_number(one) for name, one in size["numbers"].items()
+            isinstance(name, str) and len(name) <= NAME and _is_number(value) for name, value in size["numbers"].items()
         )
     )
 

@@ -16,16 +16,16 @@ def plain_launches(launches: "Iterable[Launch]") -> tuple[KernelLaunch | str, ..
     """The emulator's notes as plain data, each distinct launch once, the largest of those that compile to one code; a
     sentence where one cannot be described.
     """
-    found: dict[str, KernelLaunch | str] = {}
+    distinct: dict[str, KernelLaunch | str] = {}
     for launch in launches:
         try:
             plain = recorded(launch, source_of(launch.kernel))
-            known = found.get(plain.key())
+            known = distinct.get(plain.key())
             if not isinstance(known, KernelLaunch) or plain.elements > known.elements:
-                found[plain.key()] = plain
+                distinct[plain.key()] = plain
         except (TypeError, ValueError) as error:
-            found[str(error)] = str(error)
-    return tuple(found.values())
+            distinct[str(error)] = str(error)
+    return tuple(distinct.values())
 
 
 def source_of(kernel: FunctionType) -> str:
@@ -33,6 +33,6 @@ def source_of(kernel: FunctionType) -> str:
     Behind them, those of the two that stand inside a function.
     """
     around = Surroundings(kernel)
-    own = [*around.texts(), *around.inner_texts()]
+    texts = [*around.texts(), *around.inner_texts()]
     earlier = [cell for cell in kernel.__globals__.get("In", ()) if isinstance(cell, str) and is_python(cell)]
-    return KernelLaunch.joined(dict.fromkeys([*(cell for cell in earlier if cell not in own), *own]))
+    return KernelLaunch.joined(dict.fromkeys([*(cell for cell in earlier if cell not in texts), *texts]))

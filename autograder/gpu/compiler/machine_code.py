@@ -48,8 +48,8 @@ def amd(assembly: str) -> Numbers:
         bits = next((bits for name, bits in _AMD_BITS.items() if name in kind), None)
         if bits:
             (stores if direction == "store" else loads)[bits] += 1
-    found = (re.search(rf"^\s*\.{name}:\s+(\d+)", assembly, re.M) for name in _COUNTS)
-    counts = [match for match in found if match]
+    matches = (re.search(rf"^\s*\.{name}:\s+(\d+)", assembly, re.M) for name in _COUNTS)
+    counts = [match for match in matches if match]
     if len(counts) < len(_COUNTS):
         raise UnreadableAssembly("this Triton is not known here: no register counts in its AMD assembly")
     vector, scalar, spilled = (int(match[1]) for match in counts)

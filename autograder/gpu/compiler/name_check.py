@@ -35,12 +35,12 @@ def imported(module: str, name: str | None) -> Any:
     if module not in MODULES or (name and name not in MODULES[module]):
         raise Refusal(_not_permitted(f"{module}.{name}" if name else module))
     try:
-        found = importlib.import_module(module)
+        value = importlib.import_module(module)
         for part in name.split(".") if name else ():
-            found = getattr(found, part) if hasattr(found, part) else importlib.import_module(f"{module}.{part}")
+            value = getattr(value, part) if hasattr(value, part) else importlib.import_module(f"{module}.{part}")
     except ImportError:
         return Opaque()
-    return found
+    return value
 
 
 def check_names(name: str, tree: ast.AST, names: Mapping[str, Any]) -> None:
@@ -50,8 +50,8 @@ def check_names(name: str, tree: ast.AST, names: Mapping[str, Any]) -> None:
     nodes = list(ast.walk(tree))
     inner = {node.value for node in nodes if isinstance(node, ast.Attribute)}
     called = {node.func: node for node in nodes if isinstance(node, ast.Call)}
-    own = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
-    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     for node in nodes:
         try:
             if isinstance(node, ast.keyword) and (node.arg or "").startswith("_"):
@@ -59,7 +59,7 @@ def check_names(name: str, tree: ast.AST, names: Mapping[str, Any]) -> None:
             if isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load) and node not in inner:
                 value = _followed(node, names)
                 if getattr(value, "__name__", "") == "inline_asm_elementwise":
-                    _check_assembly(called.get(node), {k: v for k, v in names.items() if k not in own})
+                    _check_assembly(called.get(node), {k: v for k, v in names.items() if k not in bound})
         except Refusal as refusal:
             raise Refusal(str(refusal), name, getattr(node, "lineno", 1) - 1) from None
 
@@ -90,9 +90,9 @@ def _followed(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 def _check_assembly(call: ast.Call | None, names: Mapping[str, Any]) -> None:
     """The text of inline assembly is there to be read, and holds instructions alone."""
-    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "asm")] if call else []
-    value: Any = names.get(given[0].id) if len(given) == 1 and isinstance(given[0], ast.Name) else None
-    value = given[0].value if len(given) == 1 and isinstance(given[0], ast.Constant) else getattr(value, "value", value)
+    texts = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "asm")] if call else []
+    value: Any = names.get(texts[0].id) if len(texts) == 1 and isinstance(texts[0], ast.Name) else None
+    value = texts[0].value if len(texts) == 1 and isinstance(texts[0], ast.Constant) else getattr(value, "value", value)
     if not isinstance(value, str):
         raise Refusal("inline assembly is written out in the call, or in a constant of the module")
     if not _ASSEMBLY.fullmatch(value):

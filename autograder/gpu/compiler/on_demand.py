@@ -42,8 +42,8 @@ def code_of(
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["the compiler's process ended"])[-1]
         raise NotCompiled(f"`{launch.kernel}` does not compile: {why}")
-    found = json.loads(done.stdout)
-    return {name: text if text is not None else base64.b64decode(raw) for name, (text, raw) in found.items()}
+    stages = json.loads(done.stdout)
+    return {name: text if text is not None else base64.b64decode(raw) for name, (text, raw) in stages.items()}
 
 
 def main() -> None:
@@ -55,8 +55,8 @@ def main() -> None:
             _put(module.names.get(name), file, line)
         built = build(asked["job"], module)
         # Each as it is made: a stage changes the module that the one before has made.
-        made = {stage: _plain(code) for stage, code, _ in stages_of(asked["job"], *built)}
-    print(json.dumps(made))
+        stages = {stage: _plain(code) for stage, code, _ in stages_of(asked["job"], *built)}
+    print(json.dumps(stages))
 
 
 def _put(kernel: Any, file: str, line: int) -> None:

@@ -12,9 +12,9 @@ def operations(module: str) -> list[str]:
     """Returns each operation once, with the types of its elements and with the text it holds, as inline assembly does:
     ``arith.addf f32``. module: MLIR's text.
     """
-    found = set()
+    lines = set()
     for name, rest in _OPERATION.findall(module):
         rest = _PLACE.sub("", rest)
         types = sorted(set(_TYPE.findall(_SHAPE.sub("", rest.rpartition(" : ")[2]))))
-        found.add(" ".join([name, *types, *re.findall(r'"[^"]*"', rest)]))
-    return sorted(found)
+        lines.add(" ".join([name, *types, *re.findall(r'"[^"]*"', rest)]))
+    return sorted(lines)

@@ -59,7 +59,7 @@ def _size(record: Any) -> dict[str, Any]:
 
     tensors = [argument for argument in record.arguments if argument.kind == "tensor"]
     counts = [math.prod(n for n, step in zip(tensor.shape, tensor.stride, strict=True) if step) for tensor in tensors]
-    bytes_ = sum(count * getattr(torch, one.dtype).itemsize for count, one in zip(counts, tensors, strict=True))
+    bytes_ = sum(count * getattr(torch, tensor.dtype).itemsize for count, tensor in zip(counts, tensors, strict=True))
     numbers = {
         argument.name: argument.value
         for argument in record.arguments
@@ -113,9 +113,9 @@ def _parameters(function: FunctionType) -> list[Any]:
     decorated = function.__globals__.get(function.__name__)
     while decorated is not None and not inspect.isfunction(getattr(decorated, "fn", None)):
         decorated = getattr(decorated, "fn", None)  # out of autotune and heuristics: an autotuner has no such options
-    given = getattr(decorated, "kwargs", None) or getattr(decorated, "__dict__", {})  # the interpreter: in ``kwargs``
-    fixed = given.get("do_not_specialize") or ()
-    fixed_alignment = given.get("do_not_specialize_on_alignment") or ()
+    options = getattr(decorated, "kwargs", None) or getattr(decorated, "__dict__", {})  # the interpreter: in ``kwargs``
+    fixed = options.get("do_not_specialize") or ()
+    fixed_alignment = options.get("do_not_specialize_on_alignment") or ()
     return [
         KernelParam(i, p, i in fixed or p.name in fixed, i in fixed_alignment or p.name in fixed_alignment)
         for i, p in enumerate(inspect.signature(function).parameters.values())

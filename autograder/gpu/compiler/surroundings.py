@@ -33,21 +33,21 @@ class Surroundings:
         inner = [function for function in functions if "<locals>" in function.__qualname__]
         if inner:
             _check_meanings(functions)
-        found = []
-        for one in inner:
+        texts = []
+        for helper in inner:
             with contextlib.suppress(OSError):  # there is no source
-                found.append("\n" * (one.__code__.co_firstlineno - 1) + textwrap.dedent(inspect.getsource(one)))
-        return found
+                texts.append("\n" * (helper.__code__.co_firstlineno - 1) + textwrap.dedent(inspect.getsource(helper)))
+        return texts
 
     def places(self) -> dict[str, tuple[str, int]]:
         """The file of each of these functions that has source, and the line of its ``def``."""
-        found = {}
+        places = {}
         for function in self._functions():
             with contextlib.suppress(OSError):
                 lines, first = inspect.getsourcelines(function)
                 before = next((number for number, line in enumerate(lines) if line.strip().startswith("def ")), 0)
-                found[function.__name__] = function.__code__.co_filename, first + before
-        return found
+                places[function.__name__] = function.__code__.co_filename, first + before
+        return places
 
     def _functions(self) -> list[FunctionType]:
         """The function and the kernels that it and these name, of its own module."""
@@ -79,17 +79,19 @@ class Surroundings:
         """The jit functions of other modules that these use, and that those use in turn. A name that stands for two of
         them is left out.
         """
-        queue, found = [self._function], dict[str, set[FunctionType]]()
+        queue, callees_by_name = [self._function], dict[str, set[FunctionType]]()
         while queue:
             for current in Surroundings(queue.pop())._functions():
                 for name, value in _named_by(current):
                     callee = _helper(value)
                     if callee and callee.__globals__ is not current.__globals__ and callee.__module__ in sys.modules:
-                        if callee not in found.setdefault(name, set()):
+                        if callee not in callees_by_name.setdefault(name, set()):
                             queue.append(callee)
-                        found[name].add(callee)
-        alone = {name: next(iter(callees)) for name, callees in found.items() if len(callees) == 1}
-        return {name: (one.__name__, inspect.getsource(sys.modules[one.__module__])) for name, one in alone.items()}
+                        callees_by_name[name].add(callee)
+        alone = {name: next(iter(callees)) for name, callees in callees_by_name.items() if len(callees) == 1}
+        return {
+            name: (callee.__name__, inspect.getsource(sys.modules[callee.__module__])) for name, callee in alone.items()
+        }
 
 
 def _named_by(function: FunctionType) -> Iterator[tuple[str, Any]]:
@@ -113,11 +115,11 @@ def _check_meanings(functions: list[FunctionType]) -> None:
     """Raises TypeError where a name stands for two things in these functions, or for something of a function around
     one that cannot be described.
     """
-    meant: dict[str, Any] = {one.__name__: one for one in reversed(functions)}
+    meant: dict[str, Any] = {function.__name__: function for function in reversed(functions)}
     if len(meant) < len(functions):
         raise TypeError(f"{functions[0].__name__} calls two functions of one name")
-    for one in functions:
-        for name, value in _named_by(one):
+    for function in functions:
+        for name, value in _named_by(function):
             thing = getattr(value, "fn", value)
             if value is not None and meant.setdefault(name, thing) is not thing:
                 raise TypeError(f"{name} stands for two things in {functions[0].__name__} and what it calls")
@@ -125,8 +127,8 @@ def _check_meanings(functions: list[FunctionType]) -> None:
                 known = thing.__name__ == name
             else:
                 known = isinstance(thing, types.ModuleType) or _value(value) is not None
-            if name in one.__code__.co_freevars and not known:
-                raise TypeError(f"{name}, of the function around {one.__name__}, cannot be described")
+            if name in function.__code__.co_freevars and not known:
+                raise TypeError(f"{name}, of the function around {function.__name__}, cannot be described")
 
 
 def _value(value: Any) -> object:
@@ -144,7 +146,7 @@ def _value(value: Any) -> object:
     elif isinstance(value, bool | int | float | str):
         plain = value
     else:
-        own = getattr(value, "fn", value)
-        module, name = getattr(own, "__module__", None), getattr(own, "__name__", None)
+        thing = getattr(value, "fn", value)
+        module, name = getattr(thing, "__module__", None), getattr(thing, "__name__", None)
         plain = {"import": module, "name": name} if isinstance(module, str) and module in MODULES else None
     return plain if KernelLaunch.is_value(plain) else None

@@ -90,13 +90,13 @@ def typed(name: str, types: Json) -> Any:
     if name in types:
         return types[name]
     items = itertools.takewhile(
-        lambda one: any(known == one or known.startswith(f"{one}.") for known in types),
+        lambda name: any(known == name or known.startswith(f"{name}.") for known in types),
         (f"{name}.{number}" for number in itertools.count()),
     )
-    found = tuple(typed(item, types) for item in items)
-    if not found:
+    parts = tuple(typed(item, types) for item in items)
+    if not parts:
         raise Refusal(f"the launch gives no value for parameter {name}")
-    return found
+    return parts
 
 
 def place_of(name: str, parameters: list[str]) -> tuple[int, ...]:
@@ -114,11 +114,11 @@ def check_options(job: Json, backend: Any) -> Any:
     from triton.backends.amd.compiler import HIPOptions
     from triton.backends.nvidia.compiler import CUDAOptions
 
-    given = ", ".join(f"{name}={value}" for name, value in job["options"].items())
+    shown = ", ".join(f"{name}={value}" for name, value in job["options"].items())
     try:
         options = backend.parse_options(dict(job["options"]))
     except ValueError as error:
-        raise Unsuited(f"launched with {given}: {str(error).rstrip('.')}. Launch it without") from None
+        raise Unsuited(f"launched with {shown}: {str(error).rstrip('.')}. Launch it without") from None
     except AssertionError as error:
         raise Refusal(str(error)) from None
     for name, value in job["options"].items():
@@ -156,15 +156,15 @@ def compile_job(job: Json, source: Any, backend: Any, options: Any) -> Json:
     log, texts, metadata = io.StringIO(), dict[str, str](), dict[str, Any]()
     knobs.nvidia.dump_ptxas_log = True  # registers and spills as ptxas counts them
     with contextlib.redirect_stdout(log):
-        for stage, made, known in stages_of(job, source, backend, options):
+        for stage, code, known in stages_of(job, source, backend, options):
             metadata = known
             if stage == FRONT and not job["whole"]:
-                return {"operations": operations(str(made))}
+                return {"operations": operations(str(code))}
             if stage in (FRONT, "ptx", "amdgcn"):
-                texts[stage] = str(made)
+                texts[stage] = str(code)
     ptx = texts.get("ptx")
     numbers = machine_code.amd(texts["amdgcn"]) if ptx is None else machine_code.nvidia(ptx, log.getvalue())
-    counted = {"thread": _thread(job, texts[FRONT], made, metadata)} if job["size"] else {}
+    counted = {"thread": _thread(job, texts[FRONT], code, metadata)} if job["size"] else {}
     return {"result": numbers | {"shared": metadata["shared"]}, **counted}
 
 
@@ -176,14 +176,14 @@ def stages_of(job: Json, source: Any, backend: Any, options: Any) -> Iterator[tu
     stages: dict[str, Callable[..., Any]] = {}
     ir.load_dialects(context)
     backend.load_dialects(context)
-    made = source.make_ir(
+    code = source.make_ir(
         backend.target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context
     )
     metadata: Json = {"target": backend.target, **vars(options)}
     backend.add_stages(stages, options, source.language)
     for stage, make in stages.items():
-        made = make(made, metadata)
-        yield stage, made, metadata
+        code = make(code, metadata)
+        yield stage, code, metadata
 
 
 def _thread(job: Json, ttir: str, cubin: bytes, metadata: Json) -> Json:
@@ -300,5 +300,5 @@ def results(request: Json) -> Iterator[Json]:
     modules: dict[int, KernelModule] = {}
     for job in request["jobs"]:
         begin = time.perf_counter()
-        found = attempt(job, request, modules, folder)
-        yield found | {"seconds": round(time.perf_counter() - begin, 3)}
+        result = attempt(job, request, modules, folder)
+        yield result | {"seconds": round(time.perf_counter() - begin, 3)}

@@ -115,18 +115,19 @@ def floor_of(oracle: Callable[..., Any], casts: bool = False) -> Callable[..., F
 
     def floor(*args: Any) -> Floors:
         exact = Tree.of(oracle(*args)).leaves
-        totals = [torch.zeros(one.shape, dtype=torch.float64) for one in exact]
-        coded = any(not one.is_floating_point() for one in exact) and any(map(_is_float64, Tree(args).tensors))
+        totals = [torch.zeros(result.shape, dtype=torch.float64) for result in exact]
+        coded = any(not result.is_floating_point() for result in exact) and any(map(_is_float64, Tree(args).tensors))
         runs = CODES if coded else SEEDS
         for stacks in _in_float32(oracle, args, casts, runs):
-            for total, one, stack in zip(totals, exact, stacks, strict=True):
-                error = (stack.double() - one.double()).nan_to_num(0, 0, 0)  # NaN and infinity say nothing of rounding
-                if one.is_floating_point():
+            for total, result, stack in zip(totals, exact, stacks, strict=True):
+                # NaN and infinity say nothing of rounding.
+                error = (stack.double() - result.double()).nan_to_num(0, 0, 0)
+                if result.is_floating_point():
                     total += error.square().sum(0)
                 else:
                     torch.maximum(total, error.abs().amax(0), out=total)
         rows = zip(totals, exact, strict=True)
-        return tuple(WIDE * (one / runs).sqrt() if e.is_floating_point() else one for one, e in rows)
+        return tuple(WIDE * (result / runs).sqrt() if e.is_floating_point() else result for result, e in rows)
 
     return floor
 
@@ -135,12 +136,12 @@ def _in_float32(oracle: Callable[..., Any], args: Args, casts: bool, runs: int) 
     """The results of the runs, stacked: of `SEEDS` of them at once, or of one after the other."""
     if sum(leave.numel() for leave in leaves(args) if isinstance(leave, Tensor)) <= SMALL:
         for seed in range(runs // SEEDS):
-            together, found = Together(SEEDS), None
+            together, results = Together(SEEDS), None
             with contextlib.suppress(PartedError):
-                found = _run(oracle, args, seed, casts, together)
-            if found is None or together.parted:
+                results = _run(oracle, args, seed, casts, together)
+            if results is None or together.parted:
                 break
-            yield found
+            yield results
         else:
             return
     for seed in range(runs):
@@ -323,7 +324,7 @@ class _RandomRounding(TorchDispatchMode):
     def _error_of_product(self, result: Tensor, a: Tensor, b: Tensor) -> Tensor:
         """The error of a sum of random signs plus one of equal signs; partial sums would take too much memory."""
         count = a.shape[-1]
-        sizes = torch.stack([torch.matmul(one, other) for one, other in zip(a.square(), b.square(), strict=True)])
+        sizes = torch.stack([torch.matmul(left, right) for left, right in zip(a.square(), b.square(), strict=True)])
         variance = count / 3 * result.square() + count / 2 * sizes
         noise = torch.randn(result.shape, generator=self.generator, dtype=torch.float64)
         return (noise * (variance / 3).sqrt() * ULP / 2).nan_to_num(0, 0, 0)

@@ -33,8 +33,8 @@ def example_of(arguments: Any) -> Example:
     of a seed and a size. Raises CompareError.
     """
     if not callable(arguments):
-        form, given = _taken_apart(arguments)
-        return Example(lambda seed, size: given, form=form)
+        form, args = _taken_apart(arguments)
+        return Example(lambda seed, size: args, form=form)
     count = _count(arguments)
 
     def made(seed: int, size: int) -> Any:
@@ -45,22 +45,22 @@ def example_of(arguments: Any) -> Example:
     form, _ = _taken_apart(made(0, USUAL))
 
     def make(seed: int, size: int) -> Args:
-        here, given = _taken_apart(made(seed, size))
+        here, args = _taken_apart(made(seed, size))
         if here != form:
             raise CompareError(f"the arguments of size {size} are put together in another way than those of {USUAL}")
-        return given
+        return args
 
     return Example(make, count == 2, True, form)
 
 
-def _by_name(found: Any) -> bool:
+def _by_name(value: Any) -> bool:
     """Returns whether these are the arguments of a call by place, and those by name."""
     return (
-        isinstance(found, tuple)
-        and len(found) == 2
-        and isinstance(found[0], tuple | list)
-        and isinstance(found[1], dict)
-        and all(isinstance(name, str) for name in found[1])
+        isinstance(value, tuple)
+        and len(value) == 2
+        and isinstance(value[0], tuple | list)
+        and isinstance(value[1], dict)
+        and all(isinstance(name, str) for name in value[1])
     )
 
 
@@ -79,11 +79,11 @@ def _count(function: Callable[..., Any]) -> int:
     raise CompareError("arguments should be a function of nothing, of a seed, or of a seed and a size")
 
 
-def _taken_apart(found: Any) -> tuple[CallForm, Args]:
+def _taken_apart(value: Any) -> tuple[CallForm, Args]:
     """Returns how the arguments are put together, and of what."""
-    if isinstance(found, dict) and all(isinstance(name, str) for name in found):
-        found = ((), found)
-    args, by_name = found if _by_name(found) else (found, {})
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        value = ((), value)
+    args, by_name = value if _by_name(value) else (value, {})
     args = (args,) if isinstance(args, torch.Tensor) else args
     if not isinstance(args, tuple | list):
         raise CompareError(f"arguments should be a tensor or a tuple of arguments, not {type(args).__name__}")

@@ -58,10 +58,10 @@ def read_cases(text: str, record: Record) -> tuple[Case, ...]:
     filename = f"{record.name}.py"
     if not isinstance(record, Exercise):
         raise RecordError(f"{filename}: {record.name} asks for an input, and has no cases to add to")
-    found = _cases_of(_module(text.encode(), filename))
-    if not found:
+    cases = _cases_of(_module(text.encode(), filename))
+    if not cases:
         raise RecordError(f"{filename} defines no case: write CASES = [Case(name, inputs, hint), ...]")
-    hidden = tuple(replace(case, name=NAME + case.name, hidden=True) for case in found)
+    hidden = tuple(replace(case, name=NAME + case.name, hidden=True) for case in cases)
     cases = record.with_cases(hidden).cases[len(record.cases) :]
     for mistake in of_cases(record, cases):
         raise RecordError(f"{filename}: {mistake}")
@@ -70,7 +70,7 @@ def read_cases(text: str, record: Record) -> tuple[Case, ...]:
 
 def _cases_of(module: types.ModuleType) -> tuple[Case, ...]:
     held = (value if isinstance(value, list | tuple) else (value,) for value in vars(module).values())
-    return tuple({id(one): one for values in held for one in values if isinstance(one, Case)}.values())
+    return tuple({id(case): case for values in held for case in values if isinstance(case, Case)}.values())
 
 
 def _named(name: str, source: bytes, filename: str) -> Record:
@@ -100,10 +100,10 @@ def _module(source: bytes, filename: str) -> types.ModuleType:
     return module
 
 
-def _records_of(found: object) -> tuple[Record, ...]:
-    if isinstance(found, Record):
-        return (found,)
-    values = vars(found).values() if isinstance(found, types.ModuleType) else found if isinstance(found, tuple) else ()
+def _records_of(value: object) -> tuple[Record, ...]:
+    if isinstance(value, Record):
+        return (value,)
+    values = vars(value).values() if isinstance(value, types.ModuleType) else value if isinstance(value, tuple) else ()
     return tuple({id(value): value for value in values if isinstance(value, Record)}.values())
 
 

@@ -98,9 +98,9 @@ def _refuse_another_folders(module: ModuleType, place: str, folder: Path) -> Non
     for value in vars(module).values():
         of = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         known = sys.modules.get(of) if isinstance(of, str) else None
-        file, own = getattr(known, "__file__", None), folder.joinpath(*str(of).split(".")).with_suffix(".py")
-        if file and own.is_file() and not own.samefile(file):
+        file, imported = getattr(known, "__file__", None), folder.joinpath(*str(of).split(".")).with_suffix(".py")
+        if file and imported.is_file() and not imported.samefile(file):
             raise UsageError(
-                f"{place} imports {of}, which is {own}, but {file} was imported under that name before: rename one of"
-                " the two"
+                f"{place} imports {of}, which is {imported}, but {file} was imported under that name before: "
+                "rename one of the two"
             )

@@ -468,13 +468,15 @@ class Witness:
         """Returns what a runner may know of it: a witness may leave out the arguments that have a default."""
         if not self.others:
             return Contract(self.name, (), self.parameters, self.fewest, witness=True)
-        most = max(len(one.parameters) for one in self.all)
+        most = max(len(witness.parameters) for witness in self.all)
         names = tuple(f"argument {number}" for number in range(1, most + 1))
-        return Contract(self.name, ("block",), names, min(one.fewest for one in self.all), witness=True)
+        return Contract(self.name, ("block",), names, min(witness.fewest for witness in self.all), witness=True)
 
     @property
     def signature(self) -> str:
         """The call and its result in a line: ``silu_witness() -> (dy, x)``."""
         if self.others:
-            return f"{self.name}(block) -> the arguments of {' or '.join(one.exercise.name for one in self.all)}"
+            return (
+                f"{self.name}(block) -> the arguments of {' or '.join(witness.exercise.name for witness in self.all)}"
+            )
         return f"{self.name}() -> ({', '.join(self.parameters)})"

@@ -117,8 +117,8 @@ class Together(Alone):
         if any(isinstance(value, Tensor) and self._has(value) for value in leaves((args, kwargs))):
             for number, argument in enumerate(schema(func).arguments):
                 value = args[number] if number < len(args) else kwargs.get(argument.name, ())
-                for one in leaves(value) if argument.is_write else ():
-                    self._apart(one)
+                for tensor in leaves(value) if argument.is_write else ():
+                    self._apart(tensor)
             own = each(self.given, (args, kwargs))
             for run in range(self.count):
                 run_args, run_kwargs = of_run(run, own)
@@ -185,14 +185,14 @@ def each(change: Callable[[Any], Any], values: Any) -> Any:
 
 def leaves(values: Any) -> list[Any]:
     """The arguments or results, one after the other."""
-    found: list[Any] = []
-    each(found.append, values)
-    return found
+    flat: list[Any] = []
+    each(flat.append, values)
+    return flat
 
 
 def of_run(run: int, values: Any) -> Any:
     """The arguments or results in one run."""
-    return each(lambda one: one.values[run] if isinstance(one, Draws) else one, values)
+    return each(lambda leaf: leaf.values[run] if isinstance(leaf, Draws) else leaf, values)
 
 
 def stacked(results: list[Any]) -> Any:
@@ -229,7 +229,7 @@ def _broadcast(func: Any, own: Any, seen: Any) -> Draws | None:
 def _alike(seen: Any, result: Any) -> bool:
     """Returns whether a run's result has the exact one's shapes, and the numbers that are no tensors."""
     pairs = zip(leaves(seen), leaves(result), strict=True)
-    return all(one.shape == other.shape if isinstance(one, Tensor) else one == other for one, other in pairs)
+    return all(first.shape == second.shape if isinstance(first, Tensor) else first == second for first, second in pairs)
 
 
 def _size(value: Tensor) -> int:

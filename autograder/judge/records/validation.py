@@ -36,7 +36,7 @@ _validated: weakref.WeakSet[Exercise | Witness] = weakref.WeakSet()
 def validate(record: Exercise | Witness) -> None:
     """Raises RecordError for a record with a mistake. Each case is drawn twice, and its right result computed."""
     if record not in _validated:
-        exercises = [one.exercise for one in record.all] if isinstance(record, Witness) else [record]
+        exercises = [asked.exercise for asked in record.all] if isinstance(record, Witness) else [record]
         mistake = next(_of_names(record.name, record.backends), "")
         mistake = mistake or next(
             (m for exercise in exercises for m in _of(exercise, isinstance(record, Exercise))), ""
@@ -172,9 +172,9 @@ def _of_case(record: Exercise, case: Case, called: bool) -> Iterator[str]:
 
 def _of_written(record: Exercise, args: Args) -> Iterator[str]:
     """Yields why a call with these arguments could not be written into."""
-    given = dict(zip(record.parameters, args, strict=False))
+    by_name = dict(zip(record.parameters, args, strict=False))
     for name in record.writes:
-        if not isinstance(value := given.get(name), torch.Tensor | list):
+        if not isinstance(value := by_name.get(name), torch.Tensor | list):
             yield f"{name} is written, and only tensors can be; it is {_kind(value)}"
             return
     for name, tensor in record.contract.written(args).items():
@@ -216,8 +216,8 @@ def _of_list(record: Exercise, case: Case, name: str, parts: list[object]) -> It
     if others:
         yield f"{name} holds a {others[0]}; {_GIVEN}"
     yield from (_no_dtype(output, name, "list") for output in record.outputs if output.like == name)
-    for what, one in (("gradient_of", record.gradient_of), ("swept", case.swept)):
-        if one == name:
+    for what, parameter in (("gradient_of", record.gradient_of), ("swept", case.swept)):
+        if parameter == name:
             yield f"{what} is {name!r}, which is a list: name a parameter that is one tensor"
 
 
@@ -271,8 +271,8 @@ def _of_values(record: Exercise, case: Case, args: Args) -> Iterator[str]:
             yield f'{output.name} is {dtype}, which is rounded: say how close is right, as in Tolerance(1, 8, "why")'
         elif value.requires_grad:
             yield f"the oracle's {output.name} is attached to a graph: return {output.name}.detach()"
-        elif output.name in written and value.shape != (given := written[output.name]).shape:
-            shapes = f"has shape {tuple(value.shape)}, and the tensor that is written {tuple(given.shape)}"
+        elif output.name in written and value.shape != (target := written[output.name]).shape:
+            shapes = f"has shape {tuple(value.shape)}, and the tensor that is written {tuple(target.shape)}"
             yield f"the oracle's {output.name} {shapes}: return all of its new values"
     floor_of = record.tolerance.distinction if case.bonus else record.tolerance.floor
     if floor_of is None:

@@ -67,7 +67,7 @@ def disassemble(cubin: bytes) -> tuple[list[Instruction], int]:
             subprocess.run([disassembler(), how, file.name], capture_output=True, text=True)
             for how in ("-sass", "-res-usage")
         )
-    code = [_instruction(*found) for found in LINE.findall(shown.stdout) if found[2] != "NOP"]
+    code = [_instruction(*fields) for fields in LINE.findall(shown.stdout) if fields[2] != "NOP"]
     registers = re.search(r"REG:(\d+)", usage.stdout + usage.stderr)
     if not code or not registers:
         raise MissingTool(f"cuobjdump showed no code: is nvdisasm beside it? {shown.stderr.strip()}")
@@ -81,9 +81,9 @@ def _instruction(address: str, predicate: str, operation: str, operands: str) ->
 
 def branches(code: list[Instruction]) -> dict[int, int]:
     """Where each branch goes: to the first instruction at or after the address that it names."""
-    named = ((one.address, re.search(r"0x([0-9a-f]+)", one.operands)) for one in code if one.name == "BRA")
-    found = {address: int(target[1], 16) for address, target in named if target}
-    return {at: next(one.address for one in code if one.address >= to) for at, to in found.items()}
+    named = ((op.address, re.search(r"0x([0-9a-f]+)", op.operands)) for op in code if op.name == "BRA")
+    targets = {address: int(target[1], 16) for address, target in named if target}
+    return {at: next(op.address for op in code if op.address >= to) for at, to in targets.items()}
 
 
 def loops(code: list[Instruction]) -> list[LoopRange]:
@@ -102,17 +102,17 @@ def shortest(code: list[Instruction], first: int, last: int, through: Iterable[L
     """Addresses of the shortest way from ``first`` to ``last`` by branches forward, none of them over a loop of
     ``through``; all addresses between where there is no way.
     """
-    inside, jumps, through = [one for one in code if first <= one.address <= last], branches(code), list(through)
+    inside, jumps, through = [op for op in code if first <= op.address <= last], branches(code), list(through)
     steps, came_from = {first: 0}, {}
-    for one, after in zip(inside, [*inside[1:], None], strict=True):
-        if one.address not in steps:
+    for op, after in zip(inside, [*inside[1:], None], strict=True):
+        if op.address not in steps:
             continue
-        for to in (jumps.get(one.address), after.address if after and one.falls else None):
-            over = to is not None and any(one.address < start and end < to for start, end in through)
-            if to is not None and to > one.address and not over and steps[one.address] + 1 < steps.get(to, math.inf):
-                steps[to], came_from[to] = steps[one.address] + 1, one.address
+        for to in (jumps.get(op.address), after.address if after and op.falls else None):
+            over = to is not None and any(op.address < start and end < to for start, end in through)
+            if to is not None and to > op.address and not over and steps[op.address] + 1 < steps.get(to, math.inf):
+                steps[to], came_from[to] = steps[op.address] + 1, op.address
     if last not in steps:
-        return {one.address for one in inside}
+        return {op.address for op in inside}
     way = [last]
     while way[-1] in came_from:
         way.append(came_from[way[-1]])

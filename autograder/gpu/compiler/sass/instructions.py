@@ -53,14 +53,14 @@ def thread_of(launch: CompiledLaunch) -> Thread:
     """Returns what a thread of the middle program carries out. Raises MissingTool."""
     code, registers = disassemble(launch.cubin)
     weighted = _weighted(launch, code)
-    times, names = weighted.times, Counter(one.name for one in code)
-    of_way = [one for one in code if one.address in weighted.short]
+    times, names = weighted.times, Counter(op.name for op in code)
+    of_way = [op for op in code if op.address in weighted.short]
     return Thread(
-        instructions=sum(times[one.address] for one in of_way),
+        instructions=sum(times[op.address] for op in of_way),
         at_most=sum(times.values()),
-        mufu=sum(times[one.address] for one in of_way if one.name == "MUFU"),
-        products=sum(times[one.address] * _product(one) for one in code),
-        moved=sum(one.bits / 8 * times[one.address] for one in code if one.access),
+        mufu=sum(times[op.address] for op in of_way if op.name == "MUFU"),
+        products=sum(times[op.address] * _product(op) for op in code),
+        moved=sum(op.bits / 8 * times[op.address] for op in code if op.access),
         registers=registers,
         spills=names["LDL"] + names["STL"],
         barriers=names["BAR"],
@@ -80,13 +80,13 @@ class _Weighted:
 
 
 def _weighted(launch: CompiledLaunch, code: list[Instruction]) -> _Weighted:
-    found = loops(code)
-    trips, notes = _trips(launch, code, found)
-    ways = {loop: shortest(code, *loop) for loop in found}
-    around = {one.address: [loop for loop in found if loop[0] <= one.address <= loop[1]] for one in code}
+    ranges = loops(code)
+    trips, notes = _trips(launch, code, ranges)
+    ways = {loop: shortest(code, *loop) for loop in ranges}
+    around = {op.address: [loop for loop in ranges if loop[0] <= op.address <= loop[1]] for op in code}
     times = {at: math.prod(trips[loop] for loop in its) for at, its in around.items()}
-    stores = [one.address for one in code if one.access == "stores"]
-    needed = [] if notes else [loop for loop in found if trips[loop]]
+    stores = [op.address for op in code if op.access == "stores"]
+    needed = [] if notes else [loop for loop in ranges if trips[loop]]
     straight = shortest(code, code[0].address, max(stores, default=code[-1].address), needed)
     short = {
         at
@@ -97,38 +97,38 @@ def _weighted(launch: CompiledLaunch, code: list[Instruction]) -> _Weighted:
 
 
 def _trips(
-    launch: CompiledLaunch, code: list[Instruction], found: list[LoopRange]
+    launch: CompiledLaunch, code: list[Instruction], ranges: list[LoopRange]
 ) -> tuple[dict[LoopRange, float], tuple[str, ...]]:
     """Returns how often each loop of the machine code goes round. One that is unrolled is seen by the bytes that it
     loads.
     """
     source = source_loops(launch.ttir, launch.numbers, launch.grid)
     trips = [loop.trips for loop in source]
-    if len(trips) != len(found) or None in trips:
-        note = f"{len(found)} loops in the machine code, trips {trips} in the source: each is counted once"
-        return dict.fromkeys(found, 1.0), (note,)
+    if len(trips) != len(ranges) or None in trips:
+        note = f"{len(ranges)} loops in the machine code, trips {trips} in the source: each is counted once"
+        return dict.fromkeys(ranges, 1.0), (note,)
     result: dict[LoopRange, float] = {}
-    for (first, last), loop in zip(found, source, strict=True):
-        bits = sum(one.bits for one in code if one.access == "loads" and first <= one.address <= last)
+    for (first, last), loop in zip(ranges, source, strict=True):
+        bits = sum(op.bits for op in code if op.access == "loads" and first <= op.address <= last)
         at_once = round(bits / 8 * launch.warps * 32 / loop.loaded) if loop.loaded else 1
         result[first, last] = (loop.trips or 0) / max(at_once, 1)
     return result, ()
 
 
-def _product(one: Instruction) -> float:
+def _product(op: Instruction) -> float:
     """A thread's share of the operations of a product of the tensor cores; 0 of any other instruction."""
-    shape, threads = _PRODUCTS.get(one.name, (None, 1))
-    match = shape and shape.match(one.operation)
+    shape, threads = _PRODUCTS.get(op.name, (None, 1))
+    match = shape and shape.match(op.operation)
     return 2 * math.prod(map(int, match.groups())) / threads if match else 0.0
 
 
 def _widths(code: list[Instruction], access: str) -> dict[str, int]:
-    counts = Counter(one.bits for one in code if one.access == access)
+    counts = Counter(op.bits for op in code if op.access == access)
     return {str(bits): counts[bits] for bits in sorted(counts, reverse=True)}
 
 
 def _waits(code: list[Instruction]) -> list[str]:
-    waits = sum(one.operation == "WARPGROUP.ARRIVE" for one in code)
-    if 2 * waits <= sum(one.name == "HGMMA" for one in code):
+    waits = sum(op.operation == "WARPGROUP.ARRIVE" for op in code)
+    if 2 * waits <= sum(op.name == "HGMMA" for op in code):
         return []
     return ["each product of the tensor cores waits for the one before: ptxas (C75..) could not overlap them"]

@@ -35,21 +35,21 @@ class SourceLoop:
 
 def source_loops(ttir: str, values: Mapping[str, Any], grid: Iterable[int]) -> list[SourceLoop]:
     """The loops in the order of the text, as the middle program of the grid runs them."""
-    numbers: dict[str, int | None] = {f"%{name}": one for name, one in values.items() if isinstance(one, int)}
+    numbers: dict[str, int | None] = {f"%{name}": value for name, value in values.items() if isinstance(value, int)}
     middle = dict(zip("xyz", (size // 2 for size in grid), strict=True))
-    found: list[SourceLoop] = []
+    in_order: list[SourceLoop] = []
     inside: list[tuple[SourceLoop, int]] = []  # and how far each is indented
     for line in ttir.splitlines():
         if match := FOR.search(line):
-            found.append(SourceLoop(_trips(*(numbers.get(name) for name in match.groups()))))
-            inside.append((found[-1], len(line) - len(line.lstrip())))
+            in_order.append(SourceLoop(_trips(*(numbers.get(name) for name in match.groups()))))
+            inside.append((in_order[-1], len(line) - len(line.lstrip())))
         elif inside and line.startswith(" " * inside[-1][1] + "}"):
             inside.pop()
         elif inside and (match := LOAD.search(line)):
             inside[-1][0].loaded += int(match[2]) // 8 * math.prod(map(int, match[1].split("x")))
         else:
             _follow(line, numbers, middle)
-    return found
+    return in_order
 
 
 def _trips(low: int | None, high: int | None, step: int | None) -> int | None:
@@ -68,5 +68,5 @@ def _follow(line: str, numbers: dict[str, int | None], middle: dict[str, int]) -
         chosen = numbers.get(match[2])
         numbers[match[1]] = None if chosen is None else numbers.get(match[3] if chosen else match[4])
     elif match := ARITHMETIC.search(line):
-        operation, one, two = OPERATIONS.get(match[2]), numbers.get(match[3]), numbers.get(match[4])
-        numbers[match[1]] = operation(one, two) if operation and one is not None and two is not None else None
+        operation, left, right = OPERATIONS.get(match[2]), numbers.get(match[3]), numbers.get(match[4])
+        numbers[match[1]] = operation(left, right) if operation and left is not None and right is not None else None

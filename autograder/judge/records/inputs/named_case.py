@@ -46,9 +46,9 @@ def also(cases: Iterable[Case], **more: Any) -> tuple[Case, ...]:
     """The same cases with these arguments, drawn after the others, as a gradient has its upstream one beside what its
     forward pass takes.
     """
-    found = []
-    for one in cases:
-        if not isinstance(one.inputs, Arguments):
-            raise TypeError(f"case {one.name!r} does not name its arguments: write it as case(name, hint, x=...)")
-        found.append(replace(one, inputs=one.inputs.but(**more)))
-    return tuple(found)
+    changed = []
+    for each in cases:
+        if not isinstance(each.inputs, Arguments):
+            raise TypeError(f"case {each.name!r} does not name its arguments: write it as case(name, hint, x=...)")
+        changed.append(replace(each, inputs=each.inputs.but(**more)))
+    return tuple(changed)

@@ -57,8 +57,8 @@ class Drawing:
             raise RecordError("a change touches nothing: it leaves every number as it was drawn")
 
 
-def _alike(one: Tensor, other: Tensor) -> bool:
-    return bool(((one == other) | (one != one) & (other != other)).all())
+def _alike(first: Tensor, second: Tensor) -> bool:
+    return bool(((first == second) | (first != first) & (second != second)).all())
 
 
 Source = Callable[[Drawing], Tensor]
@@ -103,8 +103,8 @@ class Values:
 
     def _laid_out(self, drawing: Drawing) -> Tensor:
         self.draw_into(drawing, "x")
-        found: Tensor = drawing.laid_out("x")
-        return found
+        tensor: Tensor = drawing.laid_out("x")
+        return tensor
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Values":
         """Returns what ``function`` returns of the tensor."""
