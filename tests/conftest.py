@@ -40,7 +40,14 @@ _seconds: collections.Counter[str] = collections.Counter()  # what each module t
 LONGEST = (
     *("test_attack_notebooks", "test_notebooks", "test_attacks", "test_emulator_lockstep", "test_margins"),
     *("test_emulator_grid_answers", "test_two_mistakes", "test_exercises", "test_emulator_random", "test_chaos"),
-    *("test_mutants", "test_compare", "test_kernels", "test_library_table", "test_points", "test_sandbox_processes"),
+    *(
+        "test_mutants",
+        "test_compare_sizes",
+        "test_kernels",
+        "test_library_table",
+        "test_points",
+        "test_sandbox_processes",
+    ),
 )
 
 LEFT_OUT = {  # by what a run chooses

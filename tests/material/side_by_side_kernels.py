@@ -1,4 +1,4 @@
-"""Candidates for `test_compare.py`: kernels are read from files."""
+"""Candidates for `test_compare*.py`: kernels are read from files."""
 
 import torch
 import triton
