@@ -11,12 +11,13 @@ from graded_kernels.autograder.runner.sandbox import probe
 from tampered import FULL, TORCH, WITNESS, find
 
 BEST = probe().level
+SCRIPTS = ("script_in_an_answer", "script_in_an_error")
 REPRESENTATIVES = {  # of each kind of attack; `test_every_attack` grades all of them
-    *("writes_the_gradebook", "leaves_a_process", "exits_at_once"),  # in code; one without end: test_teaching_limits.py
-    *("always_equal", "patched_comparison", "text_formatter"),  # on the judgement
-    *("stripped_check", "our_own_records", "forged_report", "deep_metadata"),  # in the file
-    *("link_to_the_gradebook", "pipe", "links_beside", "other_notebooks"),  # in the folder
-    *("script_in_an_answer", "script_in_a_text", "script_in_a_picture", "script_in_an_error"),  # on the page
+    *("writes_the_gradebook", "leaves_a_process"),  # in code; one without end: test_teaching_limits.py
+    *("always_equal", "text_formatter"),  # on the judgement
+    *("stripped_check", "forged_report"),  # in the file
+    *("link_to_the_gradebook", "other_notebooks"),  # in the folder
+    *SCRIPTS,  # on the page
 }
 
 OF_EACH_KIND = [attack for attack in table.OWN if attack.name in REPRESENTATIVES]
@@ -113,7 +114,7 @@ def test_formgrader_runs_nothing(graded):
         return exporter.from_filename(str(graded.graded(student)), resources=resources)[0]
 
     own = set(unsafe(page("999_honest")))  # formgrader's boxes and buttons
-    for name in ("script_in_an_answer", "script_in_a_text", "script_in_a_picture", "script_in_an_error"):
+    for name in SCRIPTS:
         found = page(graded.students[name])
         assert "alert(1)" in found and not set(unsafe(found)) - own
 

@@ -24,10 +24,13 @@ from library import CALLS, IN_PLACE, call, has_the_parameters_of_its_record, ran
 FOUND = [name for name in kernels.__all__ if has_the_parameters_of_its_record(name)]
 WHOLE = [name for name in kernels.__all__ if name in EXERCISES and name not in IN_PLACE]  # without a gradient
 CASES = [(name, number, case) for name in FOUND for number, (case, _) in enumerate(calls(EXERCISES[f"{name}_forward"]))]
-each_case = pytest.mark.parametrize(("name", "case"), [(name, case) for name, _, case in CASES])
-EVERY_FIFTH = [  # of each function, its first case among them; make test-all takes the others
-    pytest.param(name, case, marks=pytest.mark.exhaustive if number % 5 else ()) for name, number, case in CASES
-]
+
+
+def each(step: int) -> pytest.MarkDecorator:
+    """Each step-th case of each function, its first among them; make test-all takes the others."""
+    marks = [pytest.mark.exhaustive if number % step else () for _, number, _ in CASES]
+    rows = [pytest.param(name, case, marks=some) for (name, _, case), some in zip(CASES, marks, strict=True)]
+    return pytest.mark.parametrize(("name", "case"), rows)
 
 
 def test_what_is_no_tensor_is_told():
@@ -69,7 +72,7 @@ def test_a_function_without_a_gradient_is_its_oracle(name, case, monkeypatch):
         assert not [one for one in compared if one.complaint or one.failure]
 
 
-@each_case
+@each(2)
 def test_a_function_and_its_gradients_are_the_oracles(name, case):
     """In float64."""
     forward = EXERCISES[f"{name}_forward"]
@@ -98,7 +101,7 @@ def results(forward, answer, gradient_answer, named: dict, dy: torch.Tensor) -> 
     return [y, *(gradients[f"d{one}"] for one in inputs_with_gradients(backward))]
 
 
-@pytest.mark.parametrize(("name", "case"), EVERY_FIFTH)
+@each(5)
 def test_on_a_gpu_a_function_gives_what_our_kernels_give(name, case, monkeypatch):
     """Bit for bit, in the emulator, with a gradient of stride 0; by PyTorch results of the same shapes and dtypes."""
     function, forward = getattr(kernels, name), EXERCISES[f"{name}_forward"]
