@@ -15,7 +15,7 @@ def test_the_picture_of_a_chapter_shows_what_the_chapter_says():
 
 
 @pytest.mark.release
-def test_the_pictures_of_a_report_and_of_sanitize_show_what_is_printed_today():
+def test_the_pictures_of_reports_show_what_is_printed_today():
     assert pictures.shown() == KEPT, AGAIN
 
 
