@@ -116,7 +116,7 @@ def test_the_kernels_have_one_process_for_all_cases(worker, monkeypatch):
     assert len(begun) == 2
 
 
-def test_rows_alone_are_asked_of_kernels_that_one_process_recorded_on_probe_inputs(worker, monkeypatch):
+def test_rows_alone_are_asked_of_kernels_recorded_on_probe_inputs(worker, monkeypatch):
     """The answer's own process would know the rows of the batch by the time that it is asked for one of them."""
     begun, begin, ask, asked = [], Worker.begin, Isolated._ask, []
     monkeypatch.setattr(Worker, "begin", lambda self, *how: begun.append(1) or begin(self, *how))
