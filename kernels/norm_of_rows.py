@@ -40,7 +40,9 @@ def scaled_parts_kernel(
 def norm_of_rows(x, weight, eps=1e-6):
     """y = x / √(mean(x²) + eps) · weight for each row of x (M, N), in x's dtype.
 
-    A row has the same bits whatever rows are beside it. N is 1 or more. Strides: any for x; weight is contiguous.
+    A row has the same bits whatever rows are beside it, so `tl.atomic_add` of floats is refused: nobody knows its
+    order. Several programs share a row of more than 16,384 numbers. N is 1 or more. Strides: any for x; weight is
+    contiguous.
     """
     weight = weight.contiguous()
     M, N = x.shape

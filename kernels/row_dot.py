@@ -33,7 +33,8 @@ def row_dot_kernel(
 def row_dot(a, b):
     """The product of a, (M, K), and b, (K, N), both of one dtype: (M, N) in that dtype.
 
-    Each row of it has the same bits whatever rows of a are beside it. Any of M, N and K may be 0; a sum of none is 0.
+    Each row of it has the same bits whatever rows of a are beside it, so `tl.atomic_add` of floats is refused: nobody
+    knows its order. Any of M, N and K may be 0; a sum of none is 0.
     Strides: any for a and b.
     """
     (M, K), N = a.shape, b.shape[1]

@@ -34,7 +34,8 @@ def sums_of_parts_kernel(parts_ptr, sums_ptr, parts, BLOCK: tl.constexpr):
 def split_k_sum(x):
     """(M,): the sum of each row of x (M, K), in x's dtype, in parts that follow K alone.
 
-    A row has the same bits whatever rows are beside it. K may be 0. Strides: any for x.
+    A row has the same bits whatever rows are beside it, so `tl.atomic_add` of floats is refused: nobody knows its
+    order. Several programs share a row of more than 16,384 numbers. K may be 0. Strides: any for x.
     """
     M, K = x.shape
     parts = max(triton.cdiv(K, PART), 1)

@@ -7,9 +7,10 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge.checking import rows_alone
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner import Worker
+from graded_kernels.autograder.runner import Answer, Cell, Worker
 from graded_kernels.kernels.wild import neighbours as wild
 
 ALONE = "each row alone"
@@ -100,3 +101,49 @@ def test_an_isolated_answer_is_called_on_other_batches_too(worker):
     assert set(found) == {ALONE}
     assert "They part: there `tl.dot` adds K in 4 blocks of 64 (line " in found[ALONE].message
     assert "), here `tl.dot` adds K in 7 blocks of 32 (line " in found[ALONE].message
+
+
+BY_ATOMICS = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def parts_kernel(x_ptr, sums_ptr, K, x_row, x_col, PART: tl.constexpr):
+    row, part = tl.program_id(0).to(tl.int64), tl.program_id(1).to(tl.int64)
+    k = part * PART + tl.arange(0, PART)
+    x = tl.load(x_ptr + row * x_row + k * x_col, mask=k < K, other=0.0).to(tl.float32)
+    {last}
+
+def split_k_sum(x):
+    M, K = x.shape
+    sums = torch.zeros(M, dtype=torch.float32, device=x.device)
+    part = {part}
+    if M:
+        parts_kernel[(M, max(triton.cdiv(K, part), 1))](x, sums, K, *x.stride(), PART=part)
+    return sums
+"""
+WAYS = {
+    ALONE: {"part": "512", "last": "tl.atomic_add(sums_ptr + row, tl.sum(x))"},
+    "many ones": {
+        "part": "max(triton.next_power_of_2(K), 1)",
+        "last": "tl.store(sums_ptr + row, tl.sum(x).to(sums_ptr.dtype.element_ty))",
+    },
+}
+
+
+@pytest.mark.parametrize(("case", "said"), [(ALONE, rows_alone.BY_ATOMICS), ("many ones", rows_alone.ONE_PROGRAM)])
+@pytest.mark.parametrize("isolated", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_sums_in_nobodys_order_and_one_program_for_a_long_row_are_refused(only, case, said, isolated):
+    only("split_k_sum", case)
+    text = BY_ATOMICS.format(**WAYS[case])
+    text = text if case == ALONE else text.replace("dtype=torch.float32", "dtype=x.dtype")
+    wrong = Answer("split_k_sum", (Cell("cell", text),))
+    with Worker() if isolated else contextlib.nullcontext() as worker:
+        report = check_answer(wrong, Settings("triton", compiler=False), worker=worker)
+    (found,) = failing(report).values()
+    assert (found.name, found.message, found.category) == (case, said, "point"), report
+
+
+def test_our_parts_are_what_is_asked(only):
+    for name, case in (("split_k_sum", "many ones"), ("norm_of_rows", "a long row alone")):
+        only(name, case)
+        assert check_answer(answer(name, "triton"), Settings("triton", compiler=False)).passed

@@ -38,6 +38,11 @@ class Atomics(Integers):
         """A mask as one row for each program."""
         return mask.reshape(1, -1)
 
+    def _loose(self, operation: Any) -> None:
+        self.emulator.loose("atomic")
+        if operation == _RMW.FADD:
+            self.emulator.loose("atomic sum")
+
     def create_atomic_rmw(
         self,
         rmwOp: Any,
@@ -61,7 +66,7 @@ class Atomics(Integers):
         self._reached(ptr)
         self.access.ordered |= not self.unused
         self._masked(mask)
-        self.emulator.loose("atomic")
+        self._loose(rmwOp)
         old = self.access.atomic(
             ptr.data, mask_of(mask), val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA, not self.unused
         )

@@ -141,6 +141,8 @@ class _CalledTrial:
         category = exercise.category(case, args)
         if case.each_row_alone and status != "pass" and more.get("code") != NEIGHBOURS:
             category = Category.PLAIN  # values that are wrong are no matter of the rows beside them
+        if more.get("code") == NEIGHBOURS:
+            category = Category.POINT
         more |= {"convention": case.convention, "category": category}
         more["shipped"] = exercise.is_for_a_shipped_bug(case, args) and category is not Category.PLAIN
         more["half"] = any(t.dtype in HALVES for t in Tree(args).tensors)

@@ -1,10 +1,12 @@
 """A row's result, and how it is computed, whatever rows are beside it: in a case that asks for it."""
 
+import math
 from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from ...gpu import KernelLaunch
 from ...runner import Args, Examined
 from ..batches.compositions import Composition, compositions
 from ..batches.dependence import Difference, difference
@@ -13,20 +15,40 @@ from ..comparing.trial import Trial
 from ..records.category import Flaw
 
 NEIGHBOURS = "neighbours"
+ONE_PROGRAM = (
+    "One program does the whole row, and a GPU has more than a hundred multiprocessors: cut a long row into parts that "
+    "follow its length alone, and sum each part in a program of its own."
+)
+BY_ATOMICS = (
+    "Floats are added up by `tl.atomic_add`, in whatever order the programs come: on a GPU the same call gives other "
+    "bits. Store each part, and add up the parts in a second launch."
+)
 
 
 def changed_by_neighbours(trial: Trial, examined: Examined) -> Fault | None:
     """The fault of an answer whose rows have other bits in a batch of other rows; None where there is none, or the case
-    does not ask. Rows are dimension 0 of the first argument and of each output.
+    does not ask. Sums by atomics have nobody's order, and where the work is to be shared one program is too few. Rows
+    are dimension 0 of the first argument and of each output.
     """
+    if trial.case.shared and _by_one_program(examined):
+        return Fault(ONE_PROGRAM, NEIGHBOURS, flaw=Flaw.VALUES)
     if not trial.case.each_row_alone:
         return None
+    if "atomic sum" in examined.first.looser:
+        return Fault(BY_ATOMICS, NEIGHBOURS, flaw=Flaw.VALUES)
     rows, sizes = len(trial.args[0]), set[int]()
     for composition in compositions(rows):
         if not composition.beside and (fault := _in(composition, trial, examined, len(composition.rows) not in sizes)):
             return fault
         sizes.add(len(composition.rows))
     return None
+
+
+def _by_one_program(examined: Examined) -> bool:
+    """Returns whether each launch has one program; of a launch whose grid is not known that is not said."""
+    launches = [launch for launch in examined.first.launches if isinstance(launch, KernelLaunch)]
+    grids = [launch.size.get("grid") for launch in launches]
+    return bool(grids) and all(grid is not None and math.prod(grid) == 1 for grid in grids)
 
 
 def _in(one: Composition, trial: Trial, examined: Examined, followed: bool) -> Fault | None:

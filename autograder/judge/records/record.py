@@ -130,6 +130,7 @@ class Case:
     each_row_alone: whether the answer is called on other batches of the rows, too, in which each row has to have the
         same bits; rows are dimension 0 of the first argument and of each output. Wrong values in it count as plain.
     twice: whether gradients are those of a second way through the graph (`Call`).
+    shared: whether several programs of a Triton answer have to share the work, as where one long row is all there is.
     family, subject: the family that it comes from, and what its hint is about: the cases of a family that are about
         one subject share a hint, or ask the same in other numbers. A case of one exercise alone has neither.
     """
@@ -148,6 +149,7 @@ class Case:
     category: Category | None = None
     each_row_alone: bool = False
     twice: bool = False
+    shared: bool = False
     family: str = ""
     subject: Subject | None = None
 

@@ -263,7 +263,7 @@ class GridBuilder(StrictBuilder):
             raise Fallback("an atomic that numpy does not do in the same way")
         self._reached(ptr)
         self._masked(mask)
-        self.emulator.loose("atomic")
+        self._loose(rmwOp)
         self.memory.atomic(ptr, val.data, mask_of(mask), kind, operation)
         return TensorHandle(np.zeros(1, val.data.dtype), val.dtype.scalar)
 
