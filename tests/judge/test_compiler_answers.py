@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from answers import SETUP, answer
-from graded_kernels.autograder import cli
+from graded_kernels.autograder import EXERCISES, cli
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import notebook, terminal
@@ -148,7 +148,10 @@ WARPS = "num_warps=min(max(block // 512, 1), 16)"
 @pytest.mark.parametrize(("warps", "efficient"), [("num_warps=1", False), ("num_warps=8", True)])
 def test_a_block_that_is_too_large_for_its_warps_spills(warps, efficient):
     """In the largest case, of 16,384 columns: 512 numbers of each tensor for a thread of 1 warp."""
-    report = check_answer(answer("add_rms_norm", "triton", WARPS, warps), Settings("triton"))
+    record = EXERCISES["add_rms_norm"]
+    few = (record.cases[0].name, "5 rows of 16,384", *record.about)
+    record = replace(record, cases=tuple(case for case in record.cases if case.name in few))
+    report = check_answer(answer("add_rms_norm", "triton", WARPS, warps), Settings("triton"), record=record)
     assert (report.correct, report.portable, report.efficient, report.passed) == (True, True, efficient, efficient)
     (spills,) = (case for case in report.cases if case.name == "register spills")
     if not efficient:
