@@ -97,9 +97,8 @@ def test_what_the_reference_rounds_itself_is_expected_and_named():
     report = compare(rounding, rounding, draw(5, 8), without=FEW, any_method=True)
     (remark,) = [remark for remark in report.remarks if "rounds" in remark]
     line = rounding.__code__.co_firstlineno + 1
-    assert remark == (
-        f"The reference rounds to float16 in line {line} of test_compare.py: its own result is what is expected."
-    )
+    place = f"line {line} of test_compare_rounding.py"
+    assert remark == f"The reference rounds to float16 in {place}: its own result is what is expected."
     assert report.passed, str(report)
     assert not compare(rounding, lambda x: (x * 3).tanh(), draw(5, 8), without=FEW)
 

@@ -266,7 +266,7 @@ def test_a_bug_is_named_by_what_it_computes_from_a_list(isolated, report_on):
     assert (right.fingerprint, wrong.fingerprint) == (None, "this is what some library computed (a thread)")
 
 
-def test_decoys_are_other_numbers_in_lists_of_the_same_layout():
+def test_probe_inputs_are_other_numbers_in_lists_of_the_same_layout():
     for case in CASES:
         (given,) = args = case.inputs(torch.Generator().manual_seed(3))
         for probe_input in (probe_inputs(case, args, 5)(), ProbeInput.any_numbers(args)):
