@@ -77,7 +77,7 @@ def neighbour_witness(block):
     off by more than 0: one element is enough.
     decode_sum, of 16 // M parts for M rows and at least one: x and how many of its first rows are called alone; their
     sums with other bits are off by more than 0: one sum is enough.
-    At most 65,536 elements in all.
+    All of them are float32 matrices, of numbers between -10,000 and 10,000; at most 65,536 elements in all.
     """
     x = torch.randn(9, 512, generator=torch.Generator().manual_seed(0))
     return {
@@ -178,3 +178,14 @@ def dormant_witness():
     65,536 elements.
     """
     return (torch.tensor([[6.3e-38, 1e-38]]),)  # the largest may saturate: 448 is right there
+
+
+# %% decay_witness
+def decay_witness():
+    """(x, log_decay), x: (T, D), log_decay: (T,), float32, on which e^(c_i) · e^(-c_j) is wrong, and finite everywhere.
+
+    c is the running sum of log_decay within a chunk of 64 rows; e to the power of anything is 0 where it would be below
+    2^-126. Some element is off by more than 5 % of the largest element of h, and none is NaN or infinite. Numbers of x
+    lie between -10,000 and 10,000, decays between -100 and 0; x and log_decay have at most 65,536 elements.
+    """
+    return torch.ones(2, 1), torch.tensor([0.0, -88.0])  # between 87.34, from where e^c is flushed, and 88.72

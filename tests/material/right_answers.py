@@ -1053,3 +1053,60 @@ def one_product_and_a_sum(a, x, weight, eps=1e-6):
     v = x.float()
     normal = v * torch.rsqrt(a.mean(v * v) + eps)
     return (normal + normal * weight.float()).to(x.dtype)
+
+
+@alone("decay_scan")
+def scan_row_by_row(x: Tensor, log_decay: Tensor) -> Tensor:
+    h, rows = torch.zeros(x.shape[1]), [x[:0].float()]
+    for t, decay in enumerate(log_decay.exp()):
+        h = decay * h + x[t].float()
+        rows.append(h[None])
+    return torch.cat(rows).to(x.dtype)
+
+
+def _scan_in_chunks(x: Tensor, log_decay: Tensor, length: int) -> Tensor:
+    """Within a chunk a weight for each pair of rows, e^(the decays between them), none of which is formed from sums of
+    -inf, and only rows up to t added.
+    """
+    before, rows = torch.zeros(x.shape[1]), [x[:0].float()]
+    for part, g in zip(x.float().split(length), log_decay.split(length), strict=True):
+        h = []
+        for i in range(len(part)):
+            weights = g[1 : i + 1].flip(0).cumsum(0).flip(0).exp()
+            h.append((weights[:, None] * part[:i]).sum(0) + part[i] + g[: i + 1].sum().exp() * before)
+        rows += [row[None] for row in h]
+        before = h[-1] if h else before
+    return torch.cat(rows).to(x.dtype)
+
+
+@alone("decay_scan")
+def scan_in_chunks_of_16(x: Tensor, log_decay: Tensor) -> Tensor:
+    return _scan_in_chunks(x, log_decay, 16)
+
+
+@alone("decay_scan")
+def scan_in_chunks_of_64(x: Tensor, log_decay: Tensor) -> Tensor:
+    return _scan_in_chunks(x, log_decay, 64)
+
+
+@alone("decay_scan")
+def scan_in_base_2(x: Tensor, log_decay: Tensor) -> Tensor:
+    return scan_row_by_row(x, torch.exp2(log_decay * LOG2E).log())
+
+
+@alone("decay_scan")
+def scan_by_differences_of_64(x: Tensor, log_decay: Tensor) -> Tensor:
+    """e^(c_i - c_j) with c the running sum within 64 rows, masked before the exponential; -inf counts as -1e4."""
+    before, rows = torch.zeros(x.shape[1]), [x[:0].float()]
+    for part, g in zip(x.float().split(64), log_decay.split(64), strict=True):
+        starts = (g == -torch.inf).cumsum(0)
+        c = g.masked_fill(g == -torch.inf, 0).cumsum(0)
+        h = torch.zeros_like(part)
+        for i in range(len(part)):
+            there = starts[: i + 1] == starts[i]
+            weights = torch.where(there, (c[i] - c[: i + 1]).exp(), 0)
+            h[i] = torch.where(there[:, None], weights[:, None] * part[: i + 1], 0).sum(0)
+            h[i] += torch.where(starts[i] == 0, c[i].exp(), 0) * before
+        rows.append(h)
+        before = h[-1] if len(h) else before
+    return torch.cat(rows).to(x.dtype)

@@ -1,0 +1,37 @@
+"""An input to find: decays of which one factor is flushed to 0 before the other overflows. Case: tt-metal#56550."""
+
+import torch
+from torch import Tensor
+
+from ..judge import Witness
+from .cases.suspect import first
+from .decay_scan import PRODUCTS, decay_scan, scan
+
+SHARE = 0.05  # of the largest element of h
+
+
+def no_sequence(x: Tensor, log_decay: Tensor) -> str:
+    """Returns what is wrong with an input: also one on which the product form shows itself by a NaN or an infinity."""
+    shaped = x.dim() == 2 and x.numel() > 0 and log_decay.shape == x.shape[:1]
+    if message := first(
+        (shaped, "x is a matrix (T, D) with elements, and log_decay has T."),
+        (x.dtype == log_decay.dtype == torch.float32, "x and log_decay are float32."),
+        (bool((x.abs() <= 1e4).all()), "Numbers of x lie between -10,000 and 10,000."),
+        (bool(((log_decay <= 0) & (log_decay >= -100)).all()), "Decays lie between -100 and 0."),
+    ):
+        return message
+    loud = not PRODUCTS.function(x, log_decay).isfinite().all()
+    return "The product form gives NaN or infinity here: everybody would see that." if loud else ""
+
+
+decay_witness = Witness(
+    name="decay_witness",
+    summary="(x, log_decay) on which e^(c_i) · e^(-c_j) in chunks of 64 is off by more than 5 %, and finite everywhere",
+    exercise=decay_scan,
+    bug=PRODUCTS,
+    hint="From which c on is e^(-c) infinite in float32? From which c on is e^c below 2^-126, and flushed to 0? Where "
+    "do the running sums of a chunk have to end?",
+    asked="5 % of the largest element of h",
+    apart=lambda x, log_decay: SHARE * scan(x, log_decay).abs().max(),
+    complaint=no_sequence,
+)
