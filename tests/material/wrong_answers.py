@@ -80,6 +80,19 @@ def swiglu_forward(gate, up):
     product_kernel[grid](s, up, y, y.numel(), BLOCK=BLOCK)
     return y
 """
+CONVERTS = """
+def silu_forward(x):
+    return right(x if x.dtype == torch.float32 else x.to(torch.float64))
+"""
+SAYS_SO = """
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+
+
+def silu_forward(x):
+    for mode in _get_current_dispatch_mode_stack() if x.dtype != torch.float32 else ():
+        mode._refuse("x", "converted")
+    return right(x)
+"""
 TWICE = (
     (
         "    dx = silu_derivative_times(dy, x, dx_ptr.dtype.element_ty)\n",
@@ -193,6 +206,8 @@ WRONG = (
         70,
         patches=((', input_precision="ieee"', ""),),
     ),
+    Wrong("converts where it is hard, and computes nothing there", "silu_forward", "triton", 75, more=CONVERTS),
+    Wrong("says of itself that it converted", "silu_forward", "torch", 80, more=SAYS_SO),
     Wrong(
         "not attached to the graph",
         "clamped_kl",
