@@ -75,6 +75,24 @@ REPORTS = {
     "vllm_window_v": "uninitialised",
     "xpu_upsample_square": "values at an edge",
 }
+CONTRACT = "its author, who had only the contract; the first line says how"
+WORDS = {  # in what the author of an answer says of it -> the kind that it is of
+    "[oob]": "memory",
+    "[race]": "race",
+    "lost update": "race",
+    "[poison]": "uninitialised",
+    "torch.empty": "uninitialised",
+    "never written": "uninitialised",
+    "in place": "state",
+    "stride": "layout",
+    "contiguous": "layout",
+    "transposed": "layout",
+    "float16": "dtype",
+    "half precision": "dtype",
+    "'s dtype": "dtype",
+    "dtype of": "dtype",
+    "own dtype": "dtype",
+}
 PUBLISHED = {  # a label that stays as it was published, while another case shows the mistake first
     "silu_backward_candle_now": "dtype",  # from 256 on in bfloat16, 2048 in float16; in float32 from 2^24 on
 }
@@ -130,6 +148,26 @@ def answers() -> Iterator[dict]:
                 exercise=record.name,
                 backend=backend,
             )
+
+
+def by_others() -> Iterator[dict]:
+    """Answers whose authors had the contract and no grader: what they say of each is its first line."""
+    for file in sorted((HERE / "others").glob("*/*/*.py")):
+        exercise, backend, _ = file.stem.split("__")
+        text, wrong = file.read_text(encoding="utf-8").partition("\n")[0], file.parent.name == "wrong"
+        record = EXERCISES[exercise]
+        kind = next((kind for word, kind in WORDS.items() if word in text), "") if wrong else ""
+        yield row(
+            f"others/{file.parts[-3]}/{file.stem}",
+            kind or (kind_of(record) if isinstance(record, Exercise) else "values at an edge"),
+            wrong,
+            "answer",
+            file.relative_to(HERE).as_posix(),
+            CONTRACT,
+            place=text.removeprefix("# Wrong: ") if wrong else "",
+            exercise=exercise,
+            backend=backend,
+        )
 
 
 def wild() -> Iterator[dict]:
@@ -319,6 +357,7 @@ def releases() -> Iterator[dict]:
 
 FILES = {
     "answers": answers,
+    "others": by_others,
     "wild": wild,
     "planted": planted_bugs,
     "faultless": faultless_programs,

@@ -59,7 +59,8 @@ Found of the wrong ones, in brackets accused of the right ones; '-' where the ch
 - **Halves**: `half.py` puts each row into the public or the hidden half by its name; `labels.txt` has the hidden
   half's labels as salted hashes. The salt is not in the repository. Who publishes it lets anybody verify that no label
   was changed after a checker's result: `python -m research.exam.half` asks for it, or takes it from `EXAM_SALT`. After
-  new rows `python -m research.exam.half --add` verifies the old labels, and publishes those of the new ones. The labels
+  new rows `python -m research.exam.half --add` verifies the old labels, and publishes those of the new ones; those of
+  `others` are not published yet. The labels
   of the project's own rows can be read in this repository; the halves are for tuning on one and reporting the other,
   and hide nothing from who looks.
 
@@ -93,6 +94,8 @@ FAMILIES = {
     "invariance": "functions of a batch that their authors call invariant, or whose launch follows the rows "
     "([invariance.py](invariance.py))",
     "order": "functions of a batch (tests/material/batch_kernels.py)",
+    "others": "answers to exercises of the first chapters and of attention by authors who had only the contract, "
+    "written before the grader judged these exercises; kinds by the words of their first lines ([others](others))",
     "pairs": "a feature of Triton used right, and with one mistake (tests/material/pairs)",
     "planted": "small kernels with one bug each (tests/material/planted)",
     "racebench": "TritonRaceBench, labelled by triton-viz's authors",

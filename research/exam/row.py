@@ -21,6 +21,7 @@ KINDS = {
 }
 WAYS = {
     "exercise": "a function, called on the ordinary values of a record, whose mathematics in float64 is right",
+    "answer": "a file with an answer to an exercise, a function of its name; otherwise the same",
     "program": "a function without arguments that launches kernels, and returns a result and the right one",
     "pair": "the same, told whether to be wrong",
     "file": "a program of its own; where NAME_reference.py lies beside it, that has the right function and arguments",
@@ -106,10 +107,10 @@ def misfit(table: dict) -> str:
         return "it is wrong, and place does not say what is"
     if table["how"] in OTHERS and not (table.get("repository") and table.get("commit")):
         return "somebody else's program needs repository and commit"
-    if table["how"] == "file" and not (HERE / table["entry"]).is_file():
+    if table["how"] in ("file", "answer") and not (HERE / table["entry"]).is_file():
         return f"there is no file {table['entry']} in research/exam"
-    if table["how"] == "exercise" and not table.get("exercise"):
-        return "a function that is called as an exercise needs the exercise's name"
+    if table["how"] in ("exercise", "answer") and not table.get("exercise"):
+        return "what is called as an exercise needs the exercise's name"
     return ""
 
 

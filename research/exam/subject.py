@@ -92,9 +92,21 @@ def named(entry: str) -> Any:
 
 
 def _exercise(row: Row) -> Subject:
-    function, record = named(row.entry), EXERCISES[row.exercise]
+    return _called(named(row.entry), EXERCISES[row.exercise])
+
+
+def _answer(row: Row) -> Subject:
+    function, record = getattr(_module(HERE / row.entry), row.exercise), EXERCISES[row.exercise]
+    return _called(function, record) if isinstance(record, Exercise) else Subject(_unknown, function=function)
+
+
+def _unknown(seed: int) -> None:
+    """A witness is asked for inputs, and nobody says one that is right."""
+
+
+def _called(function: Callable[..., Any], record: Exercise) -> Subject:
     contract = record.contract
-    random = RANDOM.get(row.exercise)
+    random = RANDOM.get(record.name)
     ordinary = [case for case in record.cases if case.name.endswith("ordinary values") or case.name == random]
 
     def run(seed: int) -> Results:

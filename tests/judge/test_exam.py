@@ -1,4 +1,4 @@
-"""The exam of `research/exam`: its table, an adapter's contract on ten rows, bad input, the page, the halves."""
+"""The exam of `research/exam`: its table, an adapter's contract on some rows, bad input, the page, the halves."""
 
 import dataclasses
 import hashlib
@@ -31,11 +31,15 @@ GOOD = {
     "licence": "MIT",
     "place": "somewhere",
 }
-TEN = [  # a checker, a row, whether it is called wrong and of which kind; None where it has nothing to say
+SOME = [  # a checker, a row, whether it is called wrong and of which kind; None where it has nothing to say
     ("sanitize", "planted/before_the_start", (True, "memory")),
     ("sanitize", "pairs/a_while_over_blocks/wrong", (True, "memory")),
     ("sanitize", "pairs/a_while_over_blocks/right", (False, "")),
     ("sanitize", "wild/gelu_no_half/gelu_forward", None),
+    ("check", "others/first/silu_forward__torch__quick", (True, "")),
+    ("check", "others/first/silu_forward__torch__exp_abs", (False, "")),
+    ("allclose", "others/first/silu_forward__torch__nan_to_num", (False, "")),
+    ("allclose", "others/first/silu_witness__torch__nearly_zero", None),
     ("allclose", "wild/gelu_no_half/gelu_forward", (True, "values at an edge")),
     ("allclose", "wild/silu_backward_divide_back/silu_backward", (False, "")),
     ("interpreter", "planted/arange_not_power_of_two", (True, "")),
@@ -60,6 +64,15 @@ def test_the_table_is_what_the_project_has():
         made = tomllib.loads(text)["row"]
         for row in tomllib.loads((generate.ROWS / name).read_text(encoding="utf-8"))["row"]:
             assert row in made, row["name"]
+
+
+def test_an_answer_by_others_is_labelled_by_its_first_line():
+    files = {path.stem: path for path in (ROOT / "research/exam/others").glob("*/*/*.py")}
+    rows = [row for row in ROWS.values() if row.family == "others"]
+    assert len(rows) == len(files) == 549
+    for row in rows:
+        first = (ROOT / "research/exam" / row.entry).read_text(encoding="utf-8").partition("\n")[0]
+        assert first.startswith("# Wrong: " if row.wrong else "# Right"), row.name
 
 
 @pytest.mark.parametrize(
@@ -116,7 +129,7 @@ def test_what_is_bad_in_a_table_is_named_and_the_rest_stays(tmp_path):
         assert any(one.startswith(says) for one in complaints), (says, complaints)
 
 
-@pytest.mark.parametrize(("checker", "name", "wanted"), TEN)
+@pytest.mark.parametrize(("checker", "name", "wanted"), SOME)
 def test_an_adapter_says_found_or_not_or_cannot(checker, name, wanted):
     said = examine.examined(checker, ROWS[name])
     assert (None if said.cannot else (said.found, said.kind)) == wanted, said
