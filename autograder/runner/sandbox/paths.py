@@ -23,6 +23,7 @@ ROOMS = (
         "gpu/borrowed.py",
         "gpu/interpret.py",
         "gpu/devices.py",
+        "gpu/rules.py",
         "gpu/compiler",
         "gpu/cuda",
     ),
