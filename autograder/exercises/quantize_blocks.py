@@ -206,9 +206,9 @@ quantize_blocks = Exercise(
         ),
         case(
             UNDERFLOW,
-            "The largest value is 1e-44, not 0, and 1e-44 / 448 is 0 in float32. Which of the two numbers does your "
+            "The largest value is 3e-43, not 0, and 3e-43 / 448 is 0 in float32. Which of the two numbers does your "
             "guard ask? scale is 0, and q is 0.",
-            x=draw.full(3, 256, value=0.0).put(1e-44, slice(None), 7).put(-1e-44, 1, 200),
+            x=draw.full(3, 256, value=0.0).put(3e-43, slice(None), 7).put(-3e-43, 1, 200),
         ),
         case(
             TINY_AND_ZERO,

@@ -70,7 +70,8 @@ def _child(checker: str, row: Row, answer: Path, folder: Path, seconds: int, gig
         os.setpgrp()
         os.chdir(folder)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        most = max(gigabytes, getattr(_adapter(checker), "GIGABYTES", 0)) << 30
+        more = max(gigabytes, getattr(_adapter(checker), "GIGABYTES", 0)) << 30
+        most = _addresses() + more
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         told = json.dumps(_said(checker, row))
@@ -81,6 +82,12 @@ def _child(checker: str, row: Row, answer: Path, folder: Path, seconds: int, gig
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
     finally:
         os._exit(0)
+
+
+def _addresses() -> int:
+    """Bytes of addresses that this process has, as its parent had them."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if sys.platform == "linux" else 0
+    return pages * resource.getpagesize()
 
 
 def _adapter(checker: str) -> ModuleType:

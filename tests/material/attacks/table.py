@@ -28,7 +28,7 @@ from .submissions import ROOT, Submission, attacks, honest
 
 CASES = (
     *("ordinary values", "exact zeros", "odd shape, several blocks", "every second column", "transposed"),
-    *("one block", "each row alone"),
+    *("three blocks and a rest", "each row alone"),
 )
 USER = 65534  # nobody
 
