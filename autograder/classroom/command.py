@@ -1,5 +1,5 @@
-"""``graded-kernels grade``, ``report``, ``export`` and ``extend``: their options. What carries them out is imported
-when they are called.
+"""``graded-kernels grade``, ``report``, ``export``, ``marks``, ``answers`` and ``extend``: their options. What carries
+them out is imported when they are called.
 """
 
 import argparse
@@ -34,6 +34,23 @@ def add_to(commands: Commands) -> None:
     export.add_argument("format", choices=("gradescope", "prairielearn", "paper"), help="results.json, or one page")
     export.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
     export.set_defaults(run=run_export)
+
+    about = "write an assignment with the course's answers in it, after its last due date, into solution/"
+    answers = commands.add_parser("answers", help=about, description=about)
+    answers.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
+    answers.add_argument("--now", action="store_true", help="before it is due for everybody, too")
+    answers.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
+    answers.set_defaults(run=run_answers)
+
+    about = "write what people mark by hand to CSV files, one for each assistant, or read such files back"
+    marks = commands.add_parser("marks", help=about, description=about)
+    marks.add_argument("assignment", metavar="ASSIGNMENT", help="01_silu, say")
+    each = "a file for each assistant, of students of their own"
+    marks.add_argument("--for", dest="assistants", type=names, default=[], metavar="A,B", help=each)
+    marks.add_argument("--read", type=Path, nargs="+", default=[], metavar="FILE.csv", help="give the marks in these")
+    marks.add_argument("--skip-bad-rows", action="store_true", help="give the others where some rows cannot be read")
+    marks.add_argument("--course", type=Path, default=Path(), metavar="FOLDER", help="the course root (.)")
+    marks.set_defaults(run=run_marks)
 
     about = "give one student a due date of their own, from which lateness counts; or list who has one"
     extend = commands.add_parser("extend", help=about, description=about)
@@ -76,6 +93,20 @@ def minutes(text: str) -> int:
 def run_extend(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels extend`` and returns its exit status."""
     from .extend import main
+
+    return main(options)
+
+
+def run_answers(options: argparse.Namespace) -> int:
+    """Runs ``graded-kernels answers`` and returns its exit status."""
+    from .given_answers import main
+
+    return main(options)
+
+
+def run_marks(options: argparse.Namespace) -> int:
+    """Runs ``graded-kernels marks`` and returns its exit status."""
+    from .marks_by_hand import main
 
     return main(options)
 
