@@ -57,7 +57,7 @@ class Callee:
         """The results, then the gradient of each tensor among ``args`` that has one: 0 where nothing depends on it.
 
         upstream: the gradient of each such result. twice: whether autograd goes through the graph a second time, whose
-        gradients are returned; the first ones where it raises then. Raises NotAttached where no result has one.
+        gradients are returned; the only ones where it refuses. Raises NotAttached where no result has one.
         """
         if self.backward is not None:
             return self.results(args) + _flat(self.backward(*upstream, *args), "backward")
@@ -70,11 +70,17 @@ class Callee:
         if not attached:
             raise NotAttached(f"the result of {self.name} is not attached to the graph")
         outputs, above = zip(*attached, strict=True)
-        found = torch.autograd.grad(outputs, leaves, above, retain_graph=twice, allow_unused=True)
+        first = None
         if twice:
-            with contextlib.suppress(Exception):
-                found = torch.autograd.grad(outputs, leaves, above, allow_unused=True)
-        gradients = (torch.zeros_like(x) if g is None else g.clone() for x, g in zip(leaves, found, strict=True))
+            with contextlib.suppress(Exception):  # torch.compile's backward refuses to keep its graph
+                first = torch.autograd.grad(outputs, leaves, above, retain_graph=True, allow_unused=True)
+        try:
+            last = torch.autograd.grad(outputs, leaves, above, allow_unused=True)
+        except Exception:
+            if first is None:
+                raise
+            last = first
+        gradients = (torch.zeros_like(x) if g is None else g.clone() for x, g in zip(leaves, last, strict=True))
         return tuple(r.detach() for r in results) + tuple(gradients)
 
     @classmethod
