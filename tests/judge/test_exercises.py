@@ -103,10 +103,11 @@ def test_a_nan_goes_in_through_every_argument(name):
 # `make test-all` asks it of every answer, with the compiler, which takes longer than all calls; so `make test` asks it
 # of a third of them, without.
 FLOAT8 = ("quantize_blocks", "quantize_mx", "scaled_matmul")  # in the format of sm_90, which sm_80 and gfx942 lack
+ONE_GPU = (*FLOAT8, "attention_backward")  # whose compilation for all takes a minute beside other tests
 ANSWERS = [
     *((*pair, {"compiler": False}) for pair in PAIRS[::3]),
     *(
-        pytest.param(*pair, {} if pair[0] in FLOAT8 else {"targets": "all"}, marks=pytest.mark.exhaustive)
+        pytest.param(*pair, {} if pair[0] in ONE_GPU else {"targets": "all"}, marks=pytest.mark.exhaustive)
         for pair in PAIRS
     ),
 ]

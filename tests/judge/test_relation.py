@@ -186,7 +186,7 @@ def test_no_relation_is_told_where_there_is_none(name, function):
 def test_no_case_of_any_exercise_has_a_relation_to_noise(name):
     def noisy(*given):
         right = given[len(given) - len(record.outputs) - len(record.writes) :]
-        return tuple((v * (1 + torch.rand(v.shape, generator=random))).to(v.dtype) for v in right)
+        return tuple((v.double() * (1 + torch.rand(v.shape, generator=random))).to(v.dtype) for v in right)
 
     record, random = EXERCISES[name], torch.Generator().manual_seed(3)
     for case in (case for case in record.cases if not case.raises):
