@@ -10,7 +10,7 @@ from graded_kernels.autograder.gpu.emulator import Emulator
 from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
-from turns import in_test_all, in_turn
+from turns import in_turn
 
 NAMES = [name for name, backend in PAIRS if backend == "triton"]
 MUTANTS = [(key[0], m) for key, rows in broken.mutants().items() if key[1] == "triton" for m in rows]
@@ -66,9 +66,10 @@ def test_answers(name, monkeypatch):
     assert_same(answer(name, "triton"), name, chosen, monkeypatch)
 
 
-@pytest.mark.parametrize(("name", "way"), in_test_all(in_turn(NAMES, TOGETHER)))
-def test_answers_on_large_inputs(name, way, monkeypatch):
-    assert_same(answer(name, "triton"), name, numbers(name, small=False), monkeypatch, [way])
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", NAMES)
+def test_answers_on_large_inputs(name, monkeypatch):
+    assert_same(answer(name, "triton"), name, numbers(name, small=False), monkeypatch)
 
 
 FIRST = {name: mutant for name, mutant in reversed(MUTANTS)}  # of each answer, for `make test`
@@ -83,7 +84,7 @@ def test_a_mutant_of_each_answer(name, way, monkeypatch):
     on_a_case(name, FIRST[name], monkeypatch, [way])
 
 
-@pytest.mark.release  # `make test-all` takes each on the case that sees it
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "mutant"), MUTANTS, ids=[f"{name}-{m.why}" for name, m in MUTANTS])
 def test_mutants(name, mutant, monkeypatch):
     on_a_case(name, mutant, monkeypatch, TOGETHER)

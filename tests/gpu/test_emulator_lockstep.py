@@ -17,7 +17,7 @@ from turns import in_turn
 
 CHUNK = 20
 FEW, MANY = range(0, 4), [range(4, CHUNK), *(range(first, first + CHUNK) for first in range(CHUNK, 600, CHUNK))]
-IN_TEST_ALL = 3  # chunks, of half a minute each; the others before a release
+IN_TEST_ALL = 6  # chunks, of half a minute each; the others before a release
 TOGETHER = ("together", "in small passes")
 ROWS = {"usual": lockstep._FEW, "never": 0, "always": 1.1}  # of so few live rows the others are left behind
 

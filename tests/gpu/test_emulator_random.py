@@ -9,7 +9,7 @@ from triton.runtime.errors import InterpreterError
 
 CHUNK = 50
 FEW, MANY = range(0, 20), [range(20, CHUNK), *(range(first, first + CHUNK) for first in range(CHUNK, 2000, CHUNK))]
-IN_TEST_ALL = 4  # chunks; the others before a release
+IN_TEST_ALL = 8  # chunks; the others before a release
 
 
 def compare(kernel, tally: Counter) -> None:

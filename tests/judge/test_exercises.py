@@ -103,11 +103,14 @@ def test_a_nan_goes_in_through_every_argument(name):
 # `make test-all` asks it of every answer, with the compiler, which takes longer than all calls; so `make test` asks it
 # of a third of them, without.
 FLOAT8 = ("quantize_blocks", "quantize_mx", "scaled_matmul")  # in the format of sm_90, which sm_80 and gfx942 lack
-ONE_GPU = (*FLOAT8, "attention_backward")  # whose compilation for all takes a minute beside other tests
+MANY_FORMS = "attention_backward"  # whose compilation for all GPUs takes the minute that an answer has
+ONE_GPU = (*FLOAT8, MANY_FORMS)
 ANSWERS = [
     *((*pair, {"compiler": False}) for pair in PAIRS[::3]),
     *(
-        pytest.param(*pair, {} if pair[0] in ONE_GPU else {"targets": "all"}, marks=pytest.mark.exhaustive)
+        pytest.param(
+            *pair, {} if pair[0] in (*FLOAT8, MANY_FORMS) else {"targets": "all"}, marks=pytest.mark.exhaustive
+        )
         for pair in PAIRS
     ),
 ]
@@ -119,6 +122,15 @@ def test_answer_gets_every_point(name, backend, compiled):
     assert report.passed, str(report)
     assert report.score == 1.0, str(report)
     assert [c.name for c in report.cases if c.status != "pass"] == [], str(report)  # the distinctions too
+
+
+@pytest.mark.exhaustive
+def test_an_answer_of_many_forms_compiles_for_every_gpu():
+    """Of its cases each fourth."""
+    record = EXERCISES[MANY_FORMS]
+    some = dataclasses.replace(record, cases=record.cases[::4], wild=(), about=())
+    report = check_answer(answer(MANY_FORMS, "triton"), Settings("triton", targets="all"), record=some)
+    assert [c.name for c in report.cases if c.status != "pass"] == [], str(report)
 
 
 @pytest.mark.parametrize(("name", "backend"), one_in(5, PAIRS))

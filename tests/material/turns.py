@@ -1,9 +1,6 @@
-"""Rows of a parametrized test of which ``make test`` takes some and ``make test-all`` the others, or of which
-``make test-all`` takes some and ``make test-release`` the others.
-"""
+"""Rows of a parametrized test of which ``make test`` takes some, and ``make test-all`` the others."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import pytest
 
@@ -24,14 +21,4 @@ def in_turn(subjects: Iterable[object], ways: Sequence[object]) -> list:
         pytest.param(subject, way, marks=pytest.mark.exhaustive if (number - at) % len(ways) else ())
         for number, subject in enumerate(subjects)
         for at, way in enumerate(ways)
-    ]
-
-
-def in_test_all(rows: Iterable[Any]) -> list:
-    """Rows of `one_in` or `in_turn` one step later: what ``make test`` would take ``make test-all`` does, and what it
-    would leave out ``make test-release``.
-    """
-    return [
-        pytest.param(*row.values, id=row.id, marks=pytest.mark.release if row.marks else pytest.mark.exhaustive)
-        for row in rows
     ]
