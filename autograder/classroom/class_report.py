@@ -3,7 +3,6 @@
 import argparse
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from nbgrader.coursedir import CourseDirectory
 from ..words import Exit
 from .class_findings import FAILED, PASSED, UNREACHED, Findings, findings, rows
 from .course import NoCourse, configured
-from .nbgrader.disk import NotWritten, make_folder, put
+from .nbgrader.disk import make_folder, put
 from .nbgrader.export import Grades, safe
 from .page import class_page, course_page, similar_page
 from .similar import in_class
@@ -23,16 +22,9 @@ FOLDER = "reports"
 
 def main(options: argparse.Namespace) -> int:
     """Writes the pages, prints their paths, and returns the exit status."""
-    try:
-        app = configured(options.course)
-        for path in write(app.coursedir, options.assignment, Grades(parent=app).exclude):
-            print(path)
-    except NoCourse as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.USAGE
-    except NotWritten as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.NOT_PASSED
+    app = configured(options.course)
+    for path in write(app.coursedir, options.assignment, Grades(parent=app).exclude):
+        print(path)
     return Exit.PASSED
 
 

@@ -3,9 +3,11 @@ them out is imported when they are called.
 """
 
 import argparse
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from ..words import Commands
+from ..words import Commands, Exit, UsageError
 
 YEAR = 366  # days
 
@@ -90,39 +92,53 @@ def minutes(text: str) -> int:
     return int(text)
 
 
+def run(main: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Runs a command in a course, and returns its exit status. Raises UsageError."""
+    from .course import NoCourse
+    from .nbgrader.disk import NotWritten
+
+    try:
+        return main(options)
+    except NoCourse as error:
+        raise UsageError(str(error)) from None
+    except NotWritten as error:
+        print(f"graded-kernels: {error}", file=sys.stderr)
+        return Exit.NOT_PASSED
+
+
 def run_extend(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels extend`` and returns its exit status."""
     from .extend import main
 
-    return main(options)
+    return run(main, options)
 
 
 def run_answers(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels answers`` and returns its exit status."""
     from .given_answers import main
 
-    return main(options)
+    return run(main, options)
 
 
 def run_marks(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels marks`` and returns its exit status."""
     from .marks_by_hand import main
 
-    return main(options)
+    return run(main, options)
 
 
 def run_export(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels export`` and returns its exit status."""
     from .platforms import main
 
-    return main(options)
+    return run(main, options)
 
 
 def run_report(options: argparse.Namespace) -> int:
     """Runs ``graded-kernels report`` and returns its exit status."""
     from .class_report import main
 
-    return main(options)
+    return run(main, options)
 
 
 def run_grade(options: argparse.Namespace) -> int:

@@ -1,7 +1,6 @@
 """``graded-kernels extend``: a due date of one student's own, as nbgrader's gradebook keeps it."""
 
 import argparse
-import sys
 from datetime import datetime, timedelta
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -20,16 +19,12 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError("--list shows every extension, and takes no student and no assignment")
     if not options.list and not assignment:
         raise UsageError("whose due date? graded-kernels extend STUDENT ASSIGNMENT --days 3 (or --minutes 30)")
-    try:
-        db_url = configured(options.course).coursedir.db_url
-        if options.list:
-            print(listed(db_url))
-            return Exit.PASSED
-        more = timedelta(days=options.days or 0, minutes=options.minutes or 0)
-        due = extend(db_url, student, assignment, more)
-    except NoCourse as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.USAGE
+    db_url = configured(options.course).coursedir.db_url
+    if options.list:
+        print(listed(db_url))
+        return Exit.PASSED
+    more = timedelta(days=options.days or 0, minutes=options.minutes or 0)
+    due = extend(db_url, student, assignment, more)
     print(f"{student}, {assignment}: due {utc_and_local(due)}")
     print(f"If it is graded already, take points for lateness anew: nbgrader autograde {assignment}")
     return Exit.PASSED

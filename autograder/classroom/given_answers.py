@@ -2,7 +2,6 @@
 
 import argparse
 import re
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from nbgrader.coursedir import CourseDirectory
 
 from ..words import Exit, utc_and_local
 from .course import NoCourse, configured
-from .nbgrader.disk import NotWritten, put
+from .nbgrader.disk import put
 from .nbgrader.rebuild import records_beside
 from .nbgrader.solution_marks import BEGIN, BEGIN_GUIDE, END, END_GUIDE
 
@@ -23,20 +22,13 @@ _GUIDE = re.compile(rf"(?s){re.escape(BEGIN_GUIDE)}.*?{re.escape(END_GUIDE)}")
 
 def main(options: argparse.Namespace) -> int:
     """Writes the notebooks, prints where they are, and returns the exit status."""
-    try:
-        courses = configured(options.course).coursedir
-        last, who = last_due(courses.db_url, options.assignment)
-        if last > datetime.now(UTC) and not options.now:
-            due = f"{options.assignment} is due at {utc_and_local(last)} for {who}"
-            raise NoCourse(f"{due}. To give the answers before: --now")
-        for path in write(courses, options.assignment):
-            print(path)
-    except NoCourse as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.USAGE
-    except NotWritten as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.NOT_PASSED
+    courses = configured(options.course).coursedir
+    last, who = last_due(courses.db_url, options.assignment)
+    if last > datetime.now(UTC) and not options.now:
+        due = f"{options.assignment} is due at {utc_and_local(last)} for {who}"
+        raise NoCourse(f"{due}. To give the answers before: --now")
+    for path in write(courses, options.assignment):
+        print(path)
     return Exit.PASSED
 
 

@@ -17,7 +17,7 @@ from .class_report import FOLDER
 from .course import NoCourse, configured
 from .mark_sheets import BadMark, MarkRow, Rubric, rows_in, rubric_in, shared, sheet
 from .nbgrader.by_hand import CHECK
-from .nbgrader.disk import NotWritten, make_folder, put
+from .nbgrader.disk import make_folder, put
 from .nbgrader.export import Grades
 from .nbgrader.rebuild import RECORD, UNREAD, grade_id
 
@@ -38,18 +38,14 @@ def main(options: argparse.Namespace) -> int:
     """Writes the files, or reads them back; prints what was done, and returns the exit status. Raises UsageError."""
     if options.read and options.assistants:
         raise UsageError("--for shares what is to be marked, and --read takes marks back: give one of them")
-    try:
-        app = configured(options.course)
-        if options.read:
+    app = configured(options.course)
+    if options.read:
+        try:
             return read_back(app.coursedir, options.assignment, options.read, options.skip_bad_rows)
-        for path, rows in write(app.coursedir, options.assignment, options.assistants, Grades(parent=app).exclude):
-            print(f"{path}: {count(rows, 'row')}")
-    except (NoCourse, BadMark) as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.USAGE
-    except NotWritten as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.NOT_PASSED
+        except BadMark as error:
+            raise UsageError(str(error)) from None
+    for path, rows in write(app.coursedir, options.assignment, options.assistants, Grades(parent=app).exclude):
+        print(f"{path}: {count(rows, 'row')}")
     return Exit.PASSED
 
 

@@ -7,7 +7,6 @@ PrairieLearn: docs/externalGrading.md in its repository, "Grading results". Neit
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from nbgrader.utils import is_grade
 from ..words import Exit, visible
 from .class_report import FOLDER
 from .course import NoCourse, configured
-from .nbgrader.disk import NotWritten, make_folder, put
+from .nbgrader.disk import make_folder, put
 from .nbgrader.export import GRADED, Grades, points_in, rows_of
 from .nbgrader.pages import REPORT
 from .nbgrader.rebuild import grade_id
@@ -69,28 +68,21 @@ FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn}
 
 def main(options: argparse.Namespace) -> int:
     """Writes the files, prints where they are, and returns the exit status."""
-    try:
-        app = configured(options.course)
-        courses, skipped = app.coursedir, set(Grades(parent=app).exclude)
-        students = _students(courses, options.assignment, skipped)
-        folder = Path(courses.root) / FOLDER
-        make_folder(folder)
-        if options.format == PAPER:
-            notebooks = {one: list(_notebooks(courses, options.assignment, one)) for one in students}
-            to = folder / f"{options.assignment}-written.html"
-            put(to, page(options.assignment, notebooks))
-        else:
-            to = folder / f"{options.assignment}-{options.format}"
-            make_folder(to)
-            for student in students:
-                found = FORMATS[options.format](_parts(courses, options.assignment, student))
-                put(to / f"{student}.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-    except NoCourse as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.USAGE
-    except NotWritten as error:
-        print(f"graded-kernels: {error}", file=sys.stderr)
-        return Exit.NOT_PASSED
+    app = configured(options.course)
+    courses, skipped = app.coursedir, set(Grades(parent=app).exclude)
+    students = _students(courses, options.assignment, skipped)
+    folder = Path(courses.root) / FOLDER
+    make_folder(folder)
+    if options.format == PAPER:
+        notebooks = {one: list(_notebooks(courses, options.assignment, one)) for one in students}
+        to = folder / f"{options.assignment}-written.html"
+        put(to, page(options.assignment, notebooks))
+    else:
+        to = folder / f"{options.assignment}-{options.format}"
+        make_folder(to)
+        for student in students:
+            found = FORMATS[options.format](_parts(courses, options.assignment, student))
+            put(to / f"{student}.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
     print(f"{to}, of {len(students)} students" if options.format == PAPER else f"{to}/, {len(students)} files")
     return Exit.PASSED
 
