@@ -181,7 +181,7 @@ def test_what_ends_an_adapter_is_told(adapter):
             while True:
                 pass
         if row.name == "own/grows":
-            bytearray(4 << 30)
+            bytearray(8 << 30)
         return Said(row.name, True, "memory")
 
     adapter(check)
