@@ -186,8 +186,8 @@ def called(capfd, monkeypatch, request):
     """The command line in this process, with the worker of all tests: no import is waited for."""
     real = commands_check.started
 
-    def started(record=None):
-        return real(record) if record else contextlib.nullcontext(request.getfixturevalue("worker"))
+    def started(*closed):
+        return real(*closed) if any(closed) else contextlib.nullcontext(request.getfixturevalue("worker"))
 
     monkeypatch.setattr(commands_check, "started", started)
     monkeypatch.setenv("COLUMNS", "100")

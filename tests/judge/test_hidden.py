@@ -10,6 +10,7 @@ import torch
 from answers import answer
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.commands import one_file
 from graded_kernels.autograder.judge.records.external_records import read_cases
 from graded_kernels.autograder.judge.records.record import RecordError
 from graded_kernels.autograder.judge.records.settings import Settings
@@ -107,14 +108,16 @@ def test_no_value_gets_out(mine, line):
         assert value not in shown, value
 
 
-def test_every_hidden_case_that_failed_is_told_with_its_kind_and_hint(mine):
-    """Also where another case failed before it, and is told in full."""
+def test_every_hidden_case_that_failed_is_told_with_its_kind(mine):
+    """Also where another case failed before it, and is told in full; with its hint where it fails alone."""
     report = check_answer(
         answer("silu_backward", "torch", "(1 + v * other)", "(1 - v * other)"), Settings("torch"), cases=mine
     )
     shown = (" ".join(str(report).split()), html.unescape(re.sub(r"<[^>]*>", "", report._repr_html_())))
     for text in shown:
-        assert "not shown. Its kind: dy: float16 (3,), x: float16 (3,). What is divided by what?" in text
+        assert "not shown. Its kind: dy: float16 (3,), x: float16 (3,)." in text
+        assert "What is divided by what?" not in text, "the sign is wrong everywhere, and the hint is about zeros"
+    assert "What is divided by what?" in str(check_answer(right_but("return x.clone()"), Settings("torch"), cases=mine))
 
 
 def test_how_close_a_right_answer_came_is_not_shown(mine):
@@ -258,6 +261,55 @@ def test_a_file_that_cannot_be_used(exercise, text, says):
         read_cases(text, find(exercise))
     assert says in str(caught.value)
     assert f"{exercise}.py" in str(caught.value)
+
+
+def test_a_case_says_its_category_and_which_wrong_answers_fail_it(tmp_path, called):
+    path = tmp_path / "silu_backward.py"
+    path.write_text(FILE + one_case("ones", "(torch.ones(3), torch.ones(3))")[len(HEAD) :])
+    done = called("check", "silu_backward", "--hidden", path)
+    assert done.returncode == 0, done.stderr
+    zeros, wide, ones = done.stdout.split("hidden: ")[1:]
+    assert zeros.startswith("two zeros\n  category: dtypes (costs at most 20 of 100)\n  inputs: dy: float16 (3,)")
+    assert "known wrong answers: candle 0.4.1-0.5.0; " in zeros
+    assert "category: layouts (a distinction, which costs nothing)" in wide
+    assert re.search(r"category: plain .*\n.*\n  Fails none of \d known wrong answers: check one of yours", ones)
+
+
+def test_an_answer_is_checked_on_them_too(tmp_path, called):
+    path, wrong = tmp_path / "cases" / "silu_backward.py", tmp_path / "wrong.py"
+    path.parent.mkdir()
+    path.write_text(FILE)
+    wrong.write_text(right_but("return x.clone()").text)
+    done = called("check", "silu_backward", wrong, "--hidden", path, "--backend", "torch", "--in-process")
+    assert done.returncode == 1, done.stderr
+    assert "hidden: two zeros" in done.stdout
+    assert called("check", "silu_backward", wrong, "--backend", "torch", "--in-process").returncode == 0
+
+
+def test_no_answer_reads_the_file_with_the_cases(tmp_path):
+    """Nor what lies beside it."""
+    path = tmp_path / "cases" / "silu_backward.py"
+    path.parent.mkdir()
+    path.write_text(FILE)
+    with one_file.started(None, path) as closed:
+        assert str(path.parent) in closed.role.hidden
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "there is nothing to check"),
+        (["--hidden", "none.py"], "there is no file none.py"),
+        (["no.py", "--hidden", "none.py"], "there is no file no.py"),
+        (["a.py", "--hidden", "a.py", "--root", "."], "a.py lies in ., from where answers import"),
+    ],
+)
+def test_what_cannot_be_tried_is_said_in_a_sentence(arguments, sentence, called, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.py").write_text("")
+    done = called("check", "silu_backward", *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
 
 
 def test_the_teachers_guide_shows_files_that_work():

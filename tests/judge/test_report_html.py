@@ -88,6 +88,17 @@ def test_a_graded_answer_is_drawn_where_it_failed_and_not_where_it_passed():
     assert shown(passed)[1] == notebook.render(passed).replace(notebook.figure(*notebook.chosen(passed.cases)), "")
 
 
+def test_a_graded_answer_that_compiles_says_nothing_of_registers():
+    row = {"target": "sm_90", "kernel": "f", "status": "pass", "registers": 32, "spills": 0, "load_bits": 128}
+    row |= {"seconds": 1.0, "cached": False}
+    compiled = {"status": "pass", "reason": "", "targets": [row], "compiled_for": ["sm_90"], "forms": 1, "complete": 1}
+    right = report(case("a"), passed=True, compile=compiled)
+    in_order(notebook.render(right), "32 registers", "Compiler: compiled for sm_90")
+    assert not re.search("register|sm_90|Compiler", shown(right)[1])
+    wrong = report(case("a"), compile=compiled | {"status": "fail", "targets": [row | {"status": "fail"}]})
+    assert "Compiler: a kernel does not compile." in shown(wrong)[1]
+
+
 def test_html_of_what_passed_is_a_heading_and_three_lines():
     page = notebook.render(
         report(case("a", curve=curve()), case("b", bonus=True), passed=True, environment={"seed": "0"})

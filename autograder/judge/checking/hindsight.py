@@ -18,9 +18,12 @@ def in_hindsight(
 
     relations: how wrong values are related to right ones, by case, as the end of its message. forms: what is wrong with
     the form of a result, by case: it costs points, and is said in the first case that fails where it is no cause of its
-    own. named: whether the bug is.
+    own. named: whether the bug is. The hint of an instructor's case, which is about what that case alone shows, is
+    left out where a case of the exercise fails as well.
     """
     found = _with_form(list(cases), forms)
+    if any(case.status in ("fail", "error") and not case.bonus and not case.hidden for case in found):
+        found = [replace(case, hint="") if case.hidden else case for case in found]
     if any(case.status in ("fail", "error") and case.code != FORESEEN for case in found):
         found = [replace(case, message=case.message.removesuffix(SUSPICION)) for case in found]
     return [_without_lead(case, relations.get(case.name, "")) for case in found] if named else found

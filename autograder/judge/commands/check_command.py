@@ -26,11 +26,18 @@ def add_to(commands: Commands) -> None:
         "files",
         metavar="FILE.py",
         type=Path,
-        nargs="+",
+        nargs="*",
         help="defines a function named like the exercise; or package.module:function or FILE.py:function, a function "
         "with the exercise's signature, which is called in this process: values and memory accesses are judged alone",
     )
     check.add_argument("--record", metavar="FILE.py", type=Path, help="defines the exercise, an op of your own")
+    check.add_argument(
+        "--hidden",
+        metavar="CASES.py",
+        type=Path,
+        help="a teacher's cases of the exercise, which are checked, too; without FILE.py, prints the category of each "
+        "case, and which known wrong answers fail it",
+    )
     check.add_argument("--root", metavar="DIR", type=Path, help="where imports of the files' own package begin")
     check.add_argument("--jobs", type=jobs, default=1, metavar="N", help="how many of several files at once (1)")
     check.add_argument("--junit", metavar="FILE", type=new_file, help="also write the results to it, for a CI service")
@@ -108,6 +115,8 @@ def main(options: argparse.Namespace) -> int:
     """Checks one file or several, or a function; returns the exit status. Raises UsageError."""
     if named := named_function(options.files):
         return check_function(options, named)
+    if not options.files:
+        return try_cases(options)
     missing = [file for file in options.files if not file.is_file()]
     if missing:
         raise UsageError(f"there is no file {missing[0]}")
@@ -115,16 +124,31 @@ def main(options: argparse.Namespace) -> int:
     if notebooks:
         remedy = "run the check cell below your answer in JupyterLab, or put the answer into a .py file"
         raise UsageError(f"{notebooks[0]} is a notebook, not Python: {remedy}")
-    guard_record(options.record, options.root)
+    for file in filter(None, (options.record, options.hidden)):
+        guard(file, options.root)
     if len(options.files) > 1:
         from .several import check_several
 
         return check_several(options)
-    with contextlib.nullcontext() if options.in_process else started(options.record) as worker:
+    with contextlib.nullcontext() if options.in_process else started(options.record, options.hidden) as worker:
         wanted = wanted_of(options.files[0], record_of(options), options)
         stdout = keep_stdout()
         report = report_on(wanted, limits_of(options), worker, shows=True)
     return show(options, report, stdout)
+
+
+def try_cases(options: argparse.Namespace) -> int:
+    """Prints what each of a teacher's cases costs and which known wrong answers fail it; returns the exit status.
+    Raises UsageError.
+    """
+    if not options.hidden:
+        raise UsageError("there is nothing to check: name a FILE.py with an answer, or --hidden CASES.py")
+    record = record_of(options)
+    from .tried_cases import tried
+
+    for case in tried(record):
+        print(case)
+    return Exit.PASSED
 
 
 def check_function(options: argparse.Namespace, named: str) -> int:
@@ -165,7 +189,7 @@ def show(options: argparse.Namespace, report: "Report", stdout: TextIO) -> int:
     return Exit.PASSED if report.passed else Exit.NOT_PASSED
 
 
-def guard_record(record: Path | None, root: Path | None) -> None:
-    """Raises UsageError where an answer could import the record."""
-    if record and root and record.resolve().is_relative_to(root.resolve()):
-        raise UsageError(f"{record} lies in {root}, from where answers import: keep the record elsewhere")
+def guard(file: Path, root: Path | None) -> None:
+    """Raises UsageError where an answer could import a record, or a teacher's cases."""
+    if root and file.resolve().is_relative_to(root.resolve()):
+        raise UsageError(f"{file} lies in {root}, from where answers import: keep it elsewhere")

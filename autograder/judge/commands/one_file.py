@@ -54,27 +54,35 @@ def settings_of(options: argparse.Namespace, backend: str) -> "Settings":
 
 
 def record_of(options: argparse.Namespace) -> "Exercise | Witness":
-    """The record of the exercise that the command names. Raises UsageError."""
+    """The record of the exercise that the command names, with the cases of ``--hidden``. Raises UsageError."""
     from ..verdicts.make import preload
 
     preload()
     from ..records import external_records
+    from ..records.record import Exercise
     from ..records.table import find
 
     try:
-        return external_records.read(options.record, options.exercise) if options.record else find(options.exercise)
-    except ValueError as error:
+        record = external_records.read(options.record, options.exercise) if options.record else find(options.exercise)
+        if options.hidden:
+            cases = external_records.read_cases(options.hidden.read_text(encoding="utf-8"), record)
+            assert isinstance(record, Exercise)  # a witness has no cases: `read_cases` says so
+            record = record.with_cases(cases)
+        return record
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no file {error.filename}") from None
+    except (OSError, ValueError) as error:
         raise UsageError(str(error)) from None
 
 
-def started(record: Path | None = None) -> "Worker":
-    """A started worker, which makes its imports while this process makes its own. record: a file that no answer may
-    read, nor what lies beside it. Raises UsageError where no worker can be started.
+def started(*closed: Path | None) -> "Worker":
+    """A started worker, which makes its imports while this process makes its own. closed: files that no answer may
+    read, nor what lies beside them. Raises UsageError where no worker can be started.
     """
     from ...runner import SandboxError, Worker
 
     try:
-        worker = Worker(hidden=() if record is None else (str(record.resolve().parent),))
+        worker = Worker(hidden=tuple({str(file.resolve().parent): None for file in closed if file}))
         worker.start()
     except SandboxError as reason:
         raise not_isolated(reason) from None

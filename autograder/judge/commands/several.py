@@ -63,7 +63,8 @@ def _all(record: "Exercise | Witness", options: argparse.Namespace) -> Iterator[
     """The results in the order of the files, each as soon as it is known, from as many workers as jobs."""
     with contextlib.ExitStack() as stack:
         count = 0 if options.in_process else min(options.jobs, len(options.files))
-        workers: list[Worker | None] = [stack.enter_context(started(options.record)) for _ in range(count)] or [None]
+        closed = options.record, options.hidden
+        workers: list[Worker | None] = [stack.enter_context(started(*closed)) for _ in range(count)] or [None]
 
         def maker(worker: "Worker | None") -> Callable[[tuple[int, Path]], Checked]:
             return lambda numbered: _checked(numbered[1], record, options, worker)

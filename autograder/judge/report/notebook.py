@@ -72,16 +72,16 @@ CODE = re.compile(r"`([^`]+)`")
 THREAD = re.compile(r"\b([\w.-]+/[\w.-]+)#(\d+)")
 
 
-def render(report: ReportData, draw_passed: bool = True, points: bool = True) -> str:
+def render(report: ReportData, graded: bool = False) -> str:
     """The report as a self-contained HTML fragment. Every text is escaped: names and messages come from learners.
 
-    draw_passed: whether the error of an answer that passed is drawn; that of one that failed always is. points: whether
-    it says what the answer is worth.
+    graded: whether it is for a page of feedback, which gives points itself, draws no error of an answer that passed,
+    and says nothing of what compilers make of kernels that compile.
     """
-    worth = cost_lines(report.costs) if points and not report.passed else ""
+    worth = "" if graded or report.passed else cost_lines(report.costs)
     state = "stub" if phrases.is_stub(report) else "pass" if report.passed else "fail"
-    body = stub(report) if state == "stub" else failure(report) + worth + rest(report, draw_passed)
-    return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report, points)}{body}</div>'
+    body = stub(report) if state == "stub" else failure(report) + worth + rest(report, graded)
+    return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report, not graded)}{body}</div>'
 
 
 def cost_lines(costs: Iterable[Cost]) -> str:
@@ -201,17 +201,17 @@ def figure(case: CaseResult, curve: Curve) -> str:
     return f'<figure>{plot.draw(curve)}<figcaption class="quiet">{caption}</figcaption></figure>'
 
 
-def rest(report: ReportData, draw_passed: bool) -> str:
+def rest(report: ReportData, graded: bool) -> str:
     """The folded and quiet parts: what passed, what it costs, the distinctions, what did not run."""
     parts = []
     passing = phrases.passing(report.cases)
     if passing:
-        drawn = chosen(passing) if report.passed and draw_passed else None
+        drawn = chosen(passing) if report.passed and not graded else None
         picture = figure(*drawn) if drawn else ""
         parts.append(folded(escape(phrases.how_many_passed(report)), picture + items(passing)))
-    measured = what_was_measured(report)
+    measured = what_was_measured(report, graded)
     if measured:
-        parts.append(folded(escape(phrases.cost(report) or "What was measured"), measured))
+        parts.append(folded(escape(phrases.cost(report, machine_code=not graded) or "What was measured"), measured))
     bonus = phrases.distinctions(report.cases)
     if bonus and report.passed:
         parts.append(folded(escape(phrases.distinctions_earned(bonus)), items(bonus)))
@@ -223,12 +223,14 @@ def rest(report: ReportData, draw_passed: bool) -> str:
     return f'<div class="rest">{"".join(parts)}</div>'
 
 
-def what_was_measured(report: ReportData) -> str:
-    """The memory traffic and machine code of the kernels, where a GPU may differ, and the versions and the seed."""
+def what_was_measured(report: ReportData, graded: bool) -> str:
+    """The memory traffic and, unless it is ``graded``, the machine code of kernels that compile; where a GPU may
+    differ, and the versions and the seed.
+    """
     parts = []
     if report.traffic:
         parts.append(f'<p class="quiet">Memory traffic: {escape(phrases.traffic(report.traffic))}.</p>')
-    if report.compile and report.compile["status"] != "not-run":
+    if report.compile and report.compile["status"] in (("fail",) if graded else ("fail", "pass")):
         lines = (
             f'<li class="{escape(status)}">{escape(text)}</li>'
             for status, text in phrases.targets(report.compile.get("targets", ()))

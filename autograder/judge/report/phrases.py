@@ -293,9 +293,9 @@ def traffic(figures: dict[str, Any]) -> str:
     return f"{sentence}; the limit is {allowed:.2f} times" if allowed is not None else sentence
 
 
-def cost(report: ReportData) -> str:
-    """Returns what the kernels of an answer move and what they compile to, in a sentence; "" where nothing was
-    measured.
+def cost(report: ReportData, machine_code: bool = True) -> str:
+    """Returns what the kernels of an answer move and, with ``machine_code``, what they compile to, in a sentence; ""
+    where nothing was measured.
     """
     parts = []
     if report.compile and report.compile["status"] == "fail":  # and not required
@@ -305,7 +305,7 @@ def cost(report: ReportData) -> str:
         limit = f" (limit {allowed:.2f})" if allowed is not None else ""
         whole = "memory traffic of all arguments and results" if report.traffic["ratio"] < 1 else "least memory traffic"
         parts.append(f"{report.traffic['ratio']:.2f} times the {whole}{limit}")
-    if report.compile and report.compile["status"] == "pass":
+    if machine_code and report.compile and report.compile["status"] == "pass":
         parts += [text for _, text in targets(report.compile.get("targets", ()))]
     return f"Cost: {'; '.join(parts)}." if parts else ""
 

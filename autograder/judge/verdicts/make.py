@@ -105,12 +105,12 @@ def shown(report: "Report") -> tuple[str, str, dict[str, Any]]:
     Its points, which a teacher may weigh otherwise, are in none of the pages.
 
     The error of an answer that passed is not drawn: that takes a tenth of a check's time, and in the notebook the check
-    draws it.
+    draws it. What compilers made of it stands in the text alone.
     """
     from ..report import notebook, terminal
 
     text, data = terminal.render(report, color=False, points=False, details=True), report.to_dict()
-    page = notebook.render(report, draw_passed=False, points=False)
+    page = notebook.render(report, graded=True)
     for target in (data["compile"] or {}).get("targets", ()):
         del target["seconds"], target["cached"]
     if len(page) <= LONGEST:
