@@ -228,7 +228,7 @@ CASES = (
     ),
     case(BEYOND, BEYOND_HINT, routed(3, 40, 5).but(logits=draw.same.to(torch.bfloat16).far_apart())),
 )
-BAD = bad_places("experts", routed(6, 16, 4), 16)
+BAD = bad_places("experts", routed(6, 16, 4), 16, routed(700, 16, 4), 16)
 DWEIGHTS = draw.without_zeros(like="weights")
 SMALL = routed(29, 40, 6)
 UPSTREAM = (

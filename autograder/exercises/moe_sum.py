@@ -157,7 +157,7 @@ CASES = (
     ),
     case(BEYOND, BEYOND_HINT, gathered(1, 3, 70, 1, torch.bfloat16).but(rows=draw.same.far_apart())),
 )
-BAD = bad_places("slots", gathered(6, 4, 20, 2), 26)
+BAD = bad_places("slots", gathered(6, 4, 20, 2), 26, gathered(700, 4, 3), 2800)
 SMALL = gathered(29, 3, 67, 4)
 DY = draw.without_zeros(like="y")
 UPSTREAM = (

@@ -96,8 +96,8 @@ scaled_matmul = Exercise(
         case("one column", "N is 1.", given(70, 256, 1)),
         case("one group of 16,384", "Sums of up to 2.6e8, exact in int32.", given(2, 16384, 3, 16384)),
         case("no rows", "M is 0: an empty result, and nothing to launch.", given(0, 128, 7)),
-        case("a transposed", STRIDES, given(35, 128, 20), a=draw.same.transposed()),
-        case("b transposed", STRIDES, given(35, 128, 20), b=draw.same.transposed()),
+        case("a transposed", STRIDES, given(35, 384, 20), a=draw.same.transposed()),
+        case("b transposed", STRIDES, given(35, 384, 20), b=draw.same.transposed()),
         case("both scales transposed", STRIDES, given(35, 384, 20).each(draw.same.transposed(), "a_scale", "b_scale")),
         case("every second scale", STRIDES, given(18, 384, 20).each(draw.same.every_second(), "a_scale", "b_scale")),
         case(

@@ -45,9 +45,17 @@ def checked(places: Tensor, count: int, what: str) -> Tensor:
     return places != NONE
 
 
-def bad_places(name: str, given: Arguments, count: int) -> tuple[Case, ...]:
-    """Calls whose argument ``name`` names what is not among ``count``, each of which has to raise an IndexError."""
-    return tuple(
+def bad_places(name: str, given: Arguments, count: int, many: Arguments, many_count: int) -> tuple[Case, ...]:
+    """Calls whose argument ``name`` names what is not among ``count``, each of which has to raise an IndexError.
+
+    many: a call with 700 tokens, whose places name ``many_count``.
+    """
+    late = (
+        "The places of the first 650 tokens are right: are all of them looked at, and do programs that look at some "
+        "each agree on the first bad one? The error names it."
+    )
+    beyond = _raising(f"a bad one in token 650 of 700, {name}", late, many, name, many_count, 650, many_count)
+    return beyond, *(
         _raising(f"{what} of {name}", hint, given, name, count, token, value)
         for what, hint, token, value in (
             (
