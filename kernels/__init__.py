@@ -9,14 +9,14 @@ from .attention_function import attention
 from .clip_by_global_norm_function import clip_by_global_norm
 from .cross_entropy_function import cross_entropy
 from .entropy import entropy
-from .expert_weights import expert_weights
+from .expert_weights_function import expert_weights
 from .gelu import gelu
 from .gumbel_argmax_function import gumbel_argmax
 from .kl import kl
 from .layer_norm import layer_norm
 from .linear_cross_entropy_function import linear_cross_entropy
 from .masked_softmax import masked_softmax
-from .moe_sum import moe_sum
+from .moe_sum_function import moe_sum
 from .policy_loss import policy_loss
 from .rms_norm import rms_norm
 from .rotary import rotary

@@ -253,7 +253,17 @@ def test_an_operator_that_a_late_import_registers_is_closed(name, worker):
     with isolated(hidden, worker) as runner:
         reason = runner.examine(Call((X,))).first.trouble.message
     assert "called:" not in reason
-    assert "is not among the operators" in reason or "_dispatch_library" in reason
+    assert "is not among the operators" in reason or "registers no operators" in reason
+
+
+def test_an_answer_that_registers_an_operator_is_told_where_it_may_stand(worker):
+    source = (
+        "import torch\n\n\n@torch.library.custom_op('mine::silu', mutates_args=())\n"
+        "def silu_forward(x: torch.Tensor) -> torch.Tensor:\n    return x * torch.sigmoid(x)\n"
+    )
+    with isolated(source, worker) as runner:
+        reason = runner.examine(Call((X,))).first.trouble.message
+    assert "keep what registers them in a module that the answer does not import" in reason
 
 
 def test_what_pytorch_imports_for_a_gradient_is_there_before(worker):

@@ -123,7 +123,16 @@ class BlockedOperators:
             overrides.keep()
         if not witness:  # what an import registers from now on would be open
             for holder, key in self._registering:
-                del holder[key]
+                holder[key] = _refuse_registration
+
+
+def _refuse_registration(*_args: object) -> NoReturn:
+    """Stands where PyTorch makes a library of operators."""
+    raise OperatorRefused(
+        "An answer registers no operators of its own (torch.library): keep what registers them in a module that the "
+        "answer does not import.",
+        "torch.library",
+    )
 
 
 def unlisted(name: str) -> str:
