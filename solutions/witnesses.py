@@ -154,7 +154,9 @@ def expert_witness():
 
 # %% bias_witness
 def bias_witness():
-    """(logits, bias), finite, float32, on which the kernel's expert is off by more than 0: a wrong expert."""
+    """(logits, bias), finite, float32, on which the kernel's expert is off by more than 0: a wrong expert.
+    At most 65,536 elements in all.
+    """
     return torch.zeros(1, 2), torch.tensor([11.30, 11.31])  # both are 11.3125 in bfloat16, and the first is taken
 
 

@@ -7,7 +7,17 @@ import torch
 from ..judge import Arguments, Exercise, Floors, Output, Tolerance, case, draw
 from .cases.rounding import EPS, floors, leaning_walk
 from .cases.rows import row_mean, weights
-from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, CONVERT, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import (
+    AGAIN,
+    BEYOND,
+    BEYOND_HINT,
+    CONVERT,
+    KEEP_NOTHING,
+    LONG_ROW,
+    LONG_ROW_HINT,
+    LONGEST,
+    STEP_BY_STEP,
+)
 
 ALONE = (
     "Among 256 rows or more vLLM summed the squares with 256 threads instead of 1024. Does the block, or the number of "
@@ -42,14 +52,7 @@ norm_of_rows = Exercise(
         case("each row alone", ALONE, given(300, 1100), each_row_alone=True),
         case("3 columns", f"Rows of 3. {MASK}", given(5, 3)),
         case("17 columns", f"Rows of 17. {MASK}", given(9, 17)),
-        replace(
-            case(
-                "a long row alone",
-                "One row of 20,011, as in decoding. Is every part of it in the mean?",
-                given(1, 20_011),
-            ),
-            shared=True,
-        ),
+        replace(case(LONG_ROW, LONG_ROW_HINT, given(1, LONGEST + 1)), shared=True),
         case(
             "mean square far below eps",
             "The mean square is 1e-8, and eps is 1e-6. Does it stand under the root?",

@@ -4,7 +4,7 @@ import torch
 
 from ..judge import Exercise, Output, Tolerance, case, draw
 from .cases.rounding import EPS, floors
-from .cases.wording import AGAIN, KEEP_NOTHING, STEP_BY_STEP
+from .cases.wording import AGAIN, BEYOND, BEYOND_HINT, KEEP_NOTHING, STEP_BY_STEP
 from .matmul import CONVERT, STRIDES, factors, positive
 
 ALONE = (
@@ -39,6 +39,7 @@ row_dot = Exercise(
         case("no rows", "M is 0: an empty result, and nothing to launch.", factors(0, 6, 7)),
         case("no columns", "N is 0: an empty result, and nothing to launch.", factors(5, 6, 0)),
         case("both transposed", STRIDES, factors(35, 45, 20), a=draw.same.transposed(), b=draw.same.transposed()),
+        case(BEYOND, BEYOND_HINT, factors(3, 40, 20), a=draw.same.far_apart()),
         case("float16", CONVERT, factors(40, 70, 33).each(draw.same.to(torch.float16), "a", "b")),
         case(
             "infinity and NaN",

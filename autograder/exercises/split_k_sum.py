@@ -5,7 +5,7 @@ from dataclasses import replace
 from ..judge import COMBINING, Exercise, Output, Tolerance, Values, case, draw
 from .cases.floats import rows
 from .cases.rounding import EPS
-from .cases.wording import STEP_BY_STEP
+from .cases.wording import LONG_ROW, LONG_ROW_HINT, LONGEST, STEP_BY_STEP
 
 ALONE = (
     "How many parts a row has, and how each part is summed: does anything of it follow the number of rows? (In Triton, "
@@ -18,7 +18,7 @@ def normal(m: int, k: int) -> Values:
     return draw.normal(m, k).scale(3.0)
 
 
-_, *OTHERS = (replace(one, shared=one.name == "many ones") for one in rows())
+_, *OTHERS = rows()
 
 split_k_sum = Exercise(
     name="split_k_sum",
@@ -32,6 +32,7 @@ split_k_sum = Exercise(
             x=normal(37, 100),
         ),
         *OTHERS,
+        replace(case(LONG_ROW, LONG_ROW_HINT, x=normal(1, LONGEST + 1)), shared=True),
         case("each row alone", ALONE, x=normal(300, 2100), each_row_alone=True),
     ),
     tolerance=Tolerance(

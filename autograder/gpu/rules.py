@@ -114,6 +114,11 @@ RULES: dict[str, Rule] = {
         "A custom operator changes an argument that its schema calls unchanged",
         "Name the argument in `mutates_args=`.",
     ),
+    "freed-memory": Rule(
+        "fault",
+        "A CUDA graph replayed on memory that was freed since its capture",
+        "Keep the tensor as long as the graph is replayed, or allocate it within the capture.",
+    ),
     "division-by-zero": Rule(
         "fault",
         "An integer divided by zero",

@@ -136,3 +136,32 @@ def test_a_pinned_tensor_is_copied_by_each_replay(events):
         host.normal_()
         graph.replay()
         assert torch.equal(there.cpu(), host)
+
+
+@pytest.mark.parametrize("keeps", ["the workspace", "a view of it", "nothing"])
+@pytest.mark.parametrize("writes", ["a kernel", "PyTorch"])
+def test_memory_that_is_freed_after_a_capture_is_not_the_graphs(events, keeps, writes):
+    """TensorRT-LLM's workspace: a larger one takes its place, and the graph writes to where the first one was."""
+    x, held = torch.randn(20, device="cuda"), [torch.zeros(20, device="cuda")]
+
+    def step():
+        double[(2,)](x, held[0], 20) if writes == "a kernel" else held[0].copy_(x)
+        within = torch.zeros(20, device="cuda")  # freed at the end, in memory that is the graph's
+        double[(2,)](x, within, 20)
+
+    graph, _ = captured(step)
+    graph.replay()
+    if keeps == "a view of it":
+        held.append(held[0][3:])
+    held[0] = held[0] if keeps == "the workspace" else torch.zeros(40, device="cuda")
+    for _ in range(2):
+        graph.replay()
+    findings = [event["finding"] for event in events if "finding" in event]
+    if keeps != "nothing":
+        assert not findings
+        return
+    assert [finding["kind"] for finding in findings] == ["freed-memory"]
+    who = ("double", "y") if writes == "a kernel" else ("aten::copy_", "self")
+    assert (findings[0]["kernel"], findings[0]["tensor"]) == who
+    assert "which was freed after the capture" in findings[0]["message"]
+    assert findings[0]["source"] == "graph.replay()"

@@ -5,8 +5,9 @@ import dataclasses
 
 import pytest
 import torch
-from answers import answer
+from answers import answer, our_answer
 from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.exercises.cases.wording import LONG_ROW, LONGEST
 from graded_kernels.autograder.judge.checking import rows_alone
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
@@ -14,6 +15,7 @@ from graded_kernels.autograder.runner import Answer, Cell, Worker
 from graded_kernels.kernels.wild import neighbours as wild
 
 ALONE = "each row alone"
+SHARED = ("split_k_sum", "norm_of_rows")  # whose programs have to share a long row
 FOLLOWS = ("BLOCK_K=BLOCK_K", "BLOCK_K=64 if M <= 8 else 32")
 
 
@@ -123,19 +125,18 @@ def split_k_sum(x):
 """
 WAYS = {
     ALONE: {"part": "512", "last": "tl.atomic_add(sums_ptr + row, tl.sum(x))"},
-    "many ones": {
+    LONG_ROW: {
         "part": "max(triton.next_power_of_2(K), 1)",
         "last": "tl.store(sums_ptr + row, tl.sum(x).to(sums_ptr.dtype.element_ty))",
     },
 }
 
 
-@pytest.mark.parametrize(("case", "said"), [(ALONE, rows_alone.BY_ATOMICS), ("many ones", rows_alone.ONE_PROGRAM)])
+@pytest.mark.parametrize(("case", "said"), [(ALONE, rows_alone.BY_ATOMICS), (LONG_ROW, rows_alone.ONE_PROGRAM)])
 @pytest.mark.parametrize("isolated", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
 def test_sums_in_nobodys_order_and_one_program_for_a_long_row_are_refused(only, case, said, isolated):
     only("split_k_sum", case)
     text = BY_ATOMICS.format(**WAYS[case])
-    text = text if case == ALONE else text.replace("dtype=torch.float32", "dtype=x.dtype")
     wrong = Answer("split_k_sum", (Cell("cell", text),))
     with Worker() if isolated else contextlib.nullcontext() as worker:
         report = check_answer(wrong, Settings("triton", compiler=False), worker=worker)
@@ -144,6 +145,16 @@ def test_sums_in_nobodys_order_and_one_program_for_a_long_row_are_refused(only, 
 
 
 def test_our_parts_are_what_is_asked(only):
-    for name, case in (("split_k_sum", "many ones"), ("norm_of_rows", "a long row alone")):
-        only(name, case)
+    for name in SHARED:
+        only(name, LONG_ROW)
         assert check_answer(answer(name, "triton"), Settings("triton", compiler=False)).passed
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_row_of_one_number_more_than_a_program_may_do_is_a_case(name):
+    """So that the rule is the one that the contract says."""
+    case = next(case for case in EXERCISES[name].cases if case.name == LONG_ROW)
+    assert case.shared
+    assert case.inputs(torch.Generator().manual_seed(0))[0].shape == (1, LONGEST + 1)
+    contract = " ".join(our_answer(name, "triton").__doc__.split())
+    assert f"Several programs share a row of more than {LONGEST:,} numbers." in contract

@@ -1,8 +1,11 @@
 """The worker and its layers: what holds, and how one finds out that something does not."""
 
 import inspect
+import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,7 +15,15 @@ from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.runner import sandbox
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
-from graded_kernels.autograder.runner.sandbox import Isolated, SandboxError, Worker, paths, probe
+from graded_kernels.autograder.runner.sandbox import (
+    Isolated,
+    SandboxError,
+    Worker,
+    launcher,
+    paths,
+    probe,
+    roles,
+)
 from graded_kernels.kernels.wild import silu as wild
 from isolation import RIGHT, X, isolated
 
@@ -73,6 +84,39 @@ def test_of_the_project_the_rooms_alone_can_be_read(level):
     rooms = [paths.GRADER / room for room in paths.ROOMS]
     seen = {path for room in rooms for path in (room.rglob("*.py") if room.is_dir() else [room])}
     assert read == {str(path) for path in seen}
+
+
+OF_THE_PROJECT = """
+import importlib, json, sys
+settings = json.loads(sys.argv[1])
+sys.path += [settings["machine"] + "/runner/sandbox/worker", *settings["site"]]
+importlib.import_module("main").make_packages(settings["machine"])
+for name in ("runner.sandbox.worker.zygote", "runner.sandbox.worker.ROLE", *MODULES):
+    module = importlib.import_module("graded_kernels.autograder." + name)
+    getattr(module, "prepare", lambda: None)()
+print(*(module.__file__ for module in [*sys.modules.values()] if getattr(module, "__file__", None)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("role", "modules"),
+    [
+        ("answering", ["gpu.cuda.shim", "runner.sandbox.worker.replay"]),
+        ("compiling", ["gpu.compiler.device_libraries"]),
+        ("escape_attempts", []),
+    ],
+)
+def test_what_a_worker_imports_of_the_project_lies_in_the_rooms(role, modules, tmp_path):
+    """Which are all that bubblewrap shows it while it starts. Where there is none, this holds their list complete."""
+    code = OF_THE_PROJECT.replace("ROLE", role).replace("MODULES", repr(modules))
+    command = [paths.interpreter(), "-I", "-S", "-B", "-c", code, json.dumps(launcher.locations())]
+    environment = (roles.compiling(str(tmp_path)) if role == "compiling" else roles.answering()).environment
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/")
+    assert done.returncode == 0, done.stderr
+    rooms = [paths.GRADER / room for room in paths.ROOMS]
+    imported = [Path(file) for file in done.stdout.split() if file.startswith(f"{paths.GRADER}/")]
+    assert {"answering": 60, "compiling": 10, "escape_attempts": 3}[role] < len(imported)
+    assert [file for file in imported if not any(file.is_relative_to(room) for room in rooms)] == []
 
 
 # Calls

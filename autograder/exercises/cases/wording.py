@@ -18,3 +18,6 @@ BEYOND_HINT = (
     "The rows lie 2^30 elements apart in memory. For the third, row * stride is 2^31, more than an int32 holds: in a "
     "kernel make the row an int64 first, as in `tl.program_id(0).to(tl.int64)`."
 )
+LONGEST = 16_384  # numbers of a row that one program may do, where programs are to share a row
+LONG_ROW = "a long row alone"
+LONG_ROW_HINT = f"One row of {LONGEST + 1:,}, as in decoding. Is every part of it in the result?"

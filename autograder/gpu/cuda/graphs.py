@@ -1,31 +1,37 @@
 """CUDA graphs of the simulated GPU: while one is captured nothing is computed; each replay does what was captured.
 
-Every launch and operator of a capture becomes a step, with the tensors it was given, as a GPU's graph has their
-addresses. A result is an uninitialised tensor until a replay computes it.
+Every launch and operator of a capture becomes a step, with the memory it was given, as a GPU's graph has addresses
+(`graph_memory`). A result is an uninitialised tensor until a replay computes it.
 """
 
+import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NoReturn
 
 import torch
 
 from ..aten import ATEN
 from ..borrowed import schema, tree_map_only
+from .graph_memory import CapturedArguments, GraphMemory
 
 _FORBIDDEN = "CUDA error: operation not permitted when stream is capturing"
 _Step = Callable[[], object]
 
 
 class CUDAGraph:
-    """Stands for `torch.cuda.CUDAGraph`. refuse: raises an error that says what cannot be simulated."""
+    """Stands for `torch.cuda.CUDAGraph`. refuse: raises an error that says what cannot be simulated. freed: called at a
+    replay with the name of a kernel or an operator, and of an argument whose memory was freed since the capture.
+    """
 
     refuse: Callable[[str], NoReturn]
+    freed: Callable[[str, str], None]
     under_way: ClassVar["CUDAGraph | None"] = None
     _pools = itertools.count(1)
 
     def __init__(self, keep_graph: bool = False):
         self.steps: list[_Step] = []
+        self.memory = GraphMemory()
         self._captured, self._pool = False, graph_pool_handle()
 
     def capture_begin(self, pool: tuple[int, int] | None = None, *args: object, **options: object) -> None:
@@ -51,7 +57,13 @@ class CUDAGraph:
                 step()
 
     def reset(self) -> None:
-        self.steps, self._captured = [], False
+        self.steps, self.memory, self._captured = [], GraphMemory(), False
+
+    def arguments(
+        self, name: str, parameters: Iterable[str], args: Iterable[Any], options: Mapping[str, Any]
+    ) -> CapturedArguments:
+        """The arguments of a launch of a kernel, or of an operator, of this ``name``."""
+        return CapturedArguments(parameters, args, options, self.memory, functools.partial(self.freed, name))
 
     def pool(self) -> tuple[int, int]:
         return self._pool
@@ -79,6 +91,12 @@ def forbid(what: str) -> None:
     """Raises RuntimeError, as CUDA does, where a graph is being captured. what: is not permitted then."""
     if capturing():
         raise RuntimeError(f"{_FORBIDDEN}: {what}")
+
+
+def allocated(storage: torch.UntypedStorage) -> None:
+    """Has a graph that is being captured keep a storage, which lies on the GPU from now on."""
+    if CUDAGraph.under_way is not None:
+        CUDAGraph.under_way.memory.add(storage)
 
 
 def noted(step: _Step) -> bool:
@@ -110,7 +128,10 @@ def operator(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if alias is not None:
             results[position] = _argument(func, alias, args, kwargs)
     outputs = [one.data for alias, result in zip(returns, results, strict=True) if not alias for one in _flat(result)]
-    noted(lambda: _again(func, args, kwargs, [not alias for alias in returns], outputs))
+    if graph := CUDAGraph.under_way:
+        parameters = [argument.name for argument in schema(func).arguments]
+        captured = graph.arguments(schema(func).name, parameters, args, kwargs)
+        graph.steps.append(functools.partial(_again, func, captured, [not alias for alias in returns], outputs))
     return tuple(results) if len(results) > 1 else results[0] if results else None
 
 
@@ -141,10 +162,9 @@ def _argument(func: Any, alias: Any, args: tuple[Any, ...], kwargs: dict[str, An
     return None
 
 
-def _again(
-    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], new: list[bool], outputs: list[torch.Tensor]
-) -> None:
+def _again(func: Any, captured: CapturedArguments, new: list[bool], outputs: list[torch.Tensor]) -> None:
     """Computes an operator for a replay, into the tensors that its capture returned."""
+    args, kwargs = captured.replayed()
     results = func(*args, **kwargs)
     several = results if len(new) > 1 else [results] if new else []
     computed = [one for fresh, result in zip(new, several, strict=True) if fresh for one in _flat(result)]

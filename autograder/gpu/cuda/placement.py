@@ -42,6 +42,7 @@ def place(tensor: torch.Tensor, gpu: bool) -> torch.Tensor:
 def _mark(storage: torch.UntypedStorage, gpu: bool) -> None:
     if gpu and not getattr(storage, "_on_gpu", False):
         allocations.note(storage)
+        graphs.allocated(storage)
     storage._on_gpu = gpu  # type: ignore[attr-defined]
 
 

@@ -81,13 +81,14 @@ def shimmed(
     hides_interpreter: bool = False,
     throughout: bool = True,
     within: Within = lambda operator, args, kwargs: contextlib.nullcontext(),
+    freed: Callable[[str, str], None] = lambda kernel, argument: None,
 ) -> Iterator[Simulated]:
     """Simulates a GPU in the block. refuse: raises an error that says what cannot be simulated.
     device: a key of `DEVICES`. code: compiles a launch for an architecture, where a program asks for it. warmed_up:
     called with a kernel that a program compiles without a launch, its options, and what describes it; may raise.
     hides_interpreter: whether the program cannot ask if kernels are interpreted.
     throughout: whether all calls of the block are a program's; else those are that `Simulated.calls` surrounds, and the
-    others go to PyTorch as fast as ever.
+    others go to PyTorch as fast as ever. within: as `Placement` has it. freed: as `graphs.CUDAGraph` has it.
     """
     calls, gpu = DeviceCalls(), DEVICES[device]
     gpu = replace(gpu, total_memory=min(gpu.total_memory, memory_size.total()))  # suites leave out what does not fit
@@ -102,6 +103,7 @@ def shimmed(
         compiler, placement = SimulatedCompiler(refuse, stack), Placement(calls, within)
         for owner, name, value in [
             *_torch(calls, gpu, refuse),
+            (torch.cuda, "CUDAGraph", _graph(refuse, freed)),
             (torch, "compile", compiler),
             *_triton(gpu, refuse, code, warmed_up),
         ]:
@@ -152,6 +154,10 @@ def _of_a_build_with_cuda() -> list[_Replacement]:
     ]
 
 
+def _graph(refuse: Callable[[str], NoReturn], freed: Callable[[str, str], None]) -> type[streams.Graph]:
+    return type("CUDAGraph", (streams.Graph,), {"refuse": staticmethod(refuse), "freed": staticmethod(freed)})
+
+
 def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
     found: list[_Replacement] = []
     for name, value in runtime.replacements(gpu).items():  # also where it is defined: some import it from there
@@ -162,7 +168,6 @@ def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn
     def graphed(*args: object, **kwargs: object) -> NoReturn:
         refuse("`make_graphed_callables` is not simulated; capture with `torch.cuda.graph`, or call the function.")
 
-    found.append((torch.cuda, "CUDAGraph", type("CUDAGraph", (streams.Graph,), {"refuse": staticmethod(refuse)})))
     found.append((torch.cuda, "make_graphed_callables", graphed))
     found.append((torch_C, "_host_emptyCache", runtime.nothing))  # which `torch.cuda.graph` calls
 
@@ -285,9 +290,9 @@ def _triton(
         else:
             if graphs.capturing() and callable(grid):  # a replay has the grid of its capture
                 grid = grid(handle.given)
-            launch = functools.partial(run, kernel, *args, grid=grid, warmup=False, **options)
-            if not streams.captured(launch):
-                launch()
+            launch = functools.partial(run, kernel, grid=grid, warmup=False)
+            if not streams.captured(kernel, args, options, launch):
+                launch(*args, **options)
         return handle
 
     def compiled(kernel: Any, *args: object, **options: object) -> NoReturn:

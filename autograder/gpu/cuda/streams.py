@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from . import graphs
+from .graph_memory import CapturedArguments
 from .placement import GPU, is_cuda
 
 Clock = dict[int, int]  # by stream, how many of its launches are over
@@ -145,11 +146,11 @@ class Graph(graphs.CUDAGraph):
         super().__init__(keep_graph)
         self._streams: set[Stream] = set()
 
-    def note(self, launch: Callable[[], object]) -> None:
+    def note(self, launch: Callable[..., object], captured: CapturedArguments) -> None:
         """Adds a launch to what is captured, on the current stream."""
         stream = current()
         self._streams.add(stream)
-        self.steps.append(functools.partial(_on, stream, launch))
+        self.steps.append(functools.partial(_on, stream, launch, captured))
 
     def replay(self) -> None:
         """Does all that was captured. Raises RuntimeError where nothing was, or within a capture."""
@@ -162,17 +163,18 @@ class Graph(graphs.CUDAGraph):
             here.wait_stream(stream)
 
 
-def captured(launch: Callable[[], object]) -> bool:
-    """Returns whether a graph is being captured, and has ``launch`` now for its replays."""
+def captured(kernel: Any, args: tuple[Any, ...], options: dict[str, Any], launch: Callable[..., object]) -> bool:
+    """Returns whether a graph is being captured, and has ``launch`` of these arguments now for its replays."""
     graph = graphs.CUDAGraph.under_way
     if isinstance(graph, Graph):
-        graph.note(launch)
+        graph.note(launch, graph.arguments(kernel.fn.__name__, kernel.arg_names, args, options))
     return graph is not None
 
 
-def _on(stream: Stream, launch: Callable[[], object]) -> None:
+def _on(stream: Stream, launch: Callable[..., object], captured: CapturedArguments) -> None:
+    args, options = captured.replayed()
     with stream:
-        launch()
+        launch(*args, **options)
 
 
 def wait_for_all() -> None:

@@ -38,6 +38,7 @@ FindingKind = Literal[
     "left-state",
     "saved-tensor",
     "undeclared-store",
+    "freed-memory",
     "masked-load",
     "uninitialised-read",
     "wrapped-integer",

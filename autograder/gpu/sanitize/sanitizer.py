@@ -291,6 +291,15 @@ class Sanitizer(Observer):
         self.emulator.record(error)
         raise error
 
+    def freed(self, kernel: str, argument: str) -> None:
+        """Reports that a CUDA graph is replayed on memory that was freed since its capture. kernel: or an operator."""
+        place = current_place()
+        text = (
+            f"A CUDA graph, replayed in {place}, hands `{kernel}` the memory of {argument}, which was freed after the "
+            "capture: a graph has addresses and keeps nothing alive, and what is allocated next may lie there."
+        )
+        self.say(Finding("freed-memory", text, kernel, argument, None, None, place.line, place.source, place.file))
+
     def launch_begins(self, launch: Launch) -> None:
         """Emits that a launch begins."""
         self._number += 1

@@ -66,9 +66,8 @@ def watched(
         stack.enter_context(watched_exports(sanitizer, emulator))
         stack.enter_context(sanitizer.saved_tensors.watched())
         if shim and not torch.cuda.is_available():
-            simulated = stack.enter_context(
-                shimmed(sanitizer.refuse, device, _code_of, sanitizer.warmed_up, within=sanitizer.declared.within)
-            )
+            watches: dict[str, Any] = {"within": sanitizer.declared.within, "freed": sanitizer.freed}
+            simulated = stack.enter_context(shimmed(sanitizer.refuse, device, _code_of, sanitizer.warmed_up, **watches))
             sanitizer.waits, sanitizer.origins = graphs.forbid, simulated.origins
             sanitizer.streams, sanitizer.assert_reachable = streams, assert_reachable
             watch = ProgramWatch(sanitizer, emulator, simulated.gpu, simulated.unlike_gpu)
