@@ -8,6 +8,7 @@ from .adamw_step_function import adamw_step
 from .attention_function import attention
 from .clip_by_global_norm_function import clip_by_global_norm
 from .cross_entropy_function import cross_entropy
+from .decay_scan_function import decay_scan
 from .entropy import entropy
 from .expert_weights_function import expert_weights
 from .gelu import gelu
@@ -30,6 +31,7 @@ __all__ = [
     "attention",
     "clip_by_global_norm",
     "cross_entropy",
+    "decay_scan",
     "entropy",
     "expert_weights",
     "gelu",

@@ -22,7 +22,7 @@ from graded_kernels.autograder.runner import Tree
 from library import CALLS, IN_PLACE, call, has_the_parameters_of_its_record, random
 
 FOUND = [name for name in kernels.__all__ if has_the_parameters_of_its_record(name)]
-WHOLE = [name for name in kernels.__all__ if name in EXERCISES and name not in IN_PLACE]  # without a gradient
+WHOLE = [name for name in kernels.__all__ if name in EXERCISES and name not in IN_PLACE]  # named as its record is
 CASES = [(name, number, case) for name in FOUND for number, (case, _) in enumerate(calls(EXERCISES[f"{name}_forward"]))]
 
 
@@ -58,7 +58,7 @@ def test_every_function_has_examples():
 
 
 @pytest.mark.parametrize(("name", "case"), [(name, case) for name in WHOLE for case, _ in calls(EXERCISES[name])])
-def test_a_function_without_a_gradient_is_its_oracle(name, case, monkeypatch):
+def test_a_function_named_as_its_record_is_its_oracle(name, case, monkeypatch):
     """By PyTorch, and by Triton in the emulator."""
     function, record = getattr(kernels, name), EXERCISES[name]
     named = call_named(record, case)

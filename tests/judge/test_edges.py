@@ -53,12 +53,13 @@ def named(names: str, *values: Any) -> Named:
 
 
 IN_PLACE = {"adamw_step": ("param", "m", "v"), "clip_by_global_norm": ("grads",)}
-LEAVES = {"cross_entropy": ["logits"], "linear_cross_entropy": ["hidden", "weight"]}
+LEAVES = {"cross_entropy": ["logits"], "decay_scan": ["x", "log_decay"], "linear_cross_entropy": ["hidden", "weight"]}
 ARGUMENTS = {  # where the parameters are not the record's, or more can be had than in its first case
     "adamw_step": named("param grad m v step", *heads((3, 7), (3, 7), (3, 7)), random(3, 7).abs(), 3),
     "attention": named("q k v key_lengths", *heads((2, 6, 5, 8), (2, 3, 7, 8), (2, 3, 7, 8)), torch.tensor([7, 4])),
     "clip_by_global_norm": {"grads": heads((3, 7), (5,), ()), "max_norm": 1.5},
     "cross_entropy": {"logits": random(3, 4, 7), "labels": LABELS},
+    "decay_scan": {"x": random(5, 3), "log_decay": -random(5).abs()},
     "gumbel_argmax": {"logits": random(3, 4, 7), "u": random(3, 4, 7, seed=5).sigmoid()},
     "layer_norm": named("x weight bias", *heads((3, 4, 7), (7,), (7,))),
     "linear_cross_entropy": {"hidden": random(3, 4, 5), "weight": random(7, 5), "labels": LABELS},

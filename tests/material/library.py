@@ -58,6 +58,7 @@ ATTENTION = {
 LOGITS, HIDDEN = random(3, 4, 7, dtype=torch.float64), random(3, 4, 5, dtype=torch.float64)
 WEIGHT = random(7, 5, dtype=torch.float64, seed=4)
 CALLS: dict[str, tuple[Callable, list[torch.Tensor]]] = {  # a function of differentiable tensors, and these
+    "decay_scan": (kernels.decay_scan, [random(5, 3, dtype=torch.float64), -random(5, dtype=torch.float64).abs()]),
     **{
         f"{name}, {shape}": (functools.partial(getattr(kernels, name), eps=0.1), rows(shape, parameters=count))
         for name, count in (("layer_norm", 2), ("rms_norm", 1))
