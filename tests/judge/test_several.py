@@ -104,7 +104,7 @@ def test_a_record_is_kept_out_of_the_root(files, tmp_path, called):
     (tmp_path / "record.py").write_text("x = 1\n")
     done = called("check", "f", files[0], "--record", tmp_path / "record.py", "--root", tmp_path)
     assert done.returncode == 2
-    assert "from where answers import: keep the record elsewhere" in done.stderr
+    assert "from where answers import: keep it elsewhere" in done.stderr
 
 
 @pytest.mark.exhaustive
