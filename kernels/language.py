@@ -64,7 +64,8 @@ def check_tensors(op: str, axes: int = 0, /, **given: torch.Tensor | None) -> No
     axes, or another one lies on another device, and NotImplementedError in forward mode. A kernel would round its
     result to integers, take an address for one of its own device's, or lose the tangent.
     """
-    (name, x), *others = ((name, one) for name, one in given.items() if one is not None)
+    (name, x), *rest = given.items()
+    others = [(argument, value) for argument, value in rest if value is not None]
     for argument, value in ((name, x), *others):
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"{op}: {argument} must be a tensor, not {type(value).__name__}")
@@ -75,4 +76,4 @@ def check_tensors(op: str, axes: int = 0, /, **given: torch.Tensor | None) -> No
     for other, y in others:
         if y.device != x.device:
             raise ValueError(f"{op}: {name} is {describe(x)}, so {other} must be on {x.device}; it is {describe(y)}")
-    check_mode(op, x, *(one for _, one in others))
+    check_mode(op, x, *(value for _, value in others))

@@ -1,6 +1,7 @@
 """The public API of a product: names that are imported from their modules when they are first asked for."""
 
 import ast
+import difflib
 import importlib
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,9 @@ def lazy_api(package: str, file: str) -> Callable[[str], Any]:
 
     def get(name: str) -> Any:
         if name not in home:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            close = difflib.get_close_matches(name, home, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module = importlib.import_module(home[name], package)
         return getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{module.__name__}.{name}")
 

@@ -24,7 +24,7 @@ from .time_axis import TimeAxis
 def neighbours(
     function: Any,
     arguments: Any,
-    batch: Sequence[str | int] = (0,),
+    batch: str | int | Sequence[str | int] = (0,),
     *,
     causal: int | None = None,
     seed: int = 0,

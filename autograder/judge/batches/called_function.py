@@ -40,9 +40,12 @@ class CalledFunction:
     session: Session
 
     @classmethod
-    def of(cls, callee: Callee, example: Args, named: Sequence[str | int], session: Session) -> "CalledFunction":
-        """The function and an example. named: arguments by name or place. Raises CompareError."""
+    def of(
+        cls, callee: Callee, example: Args, named: str | int | Sequence[str | int], session: Session
+    ) -> "CalledFunction":
+        """The function and an example. named: an argument or several, by name or place. Raises CompareError."""
         names = callee.argument_names(len(example))
+        named = [named] if isinstance(named, str | int) else named
         places = tuple(sorted({_place(name, names, len(example)) for name in named}))
         if not places:
             raise CompareError("name the arguments whose dimension 0 is the batch: --batch NAME (in Python batch=)")

@@ -52,8 +52,8 @@ class TimeAxis:
     @classmethod
     def of(cls, function: CalledFunction, dim: int) -> "TimeAxis":
         """The positions of an example. Raises CompareError."""
-        if dim < 0:
-            raise CompareError(f"the dimension of time is counted from 0, not {dim}")
+        if not isinstance(dim, int) or dim < 0:
+            raise CompareError(f"the dimension of time is counted from 0, not {dim!r}")
         named = {at: function.args[at] for at in function.places}
         sizes = {at: value.shape[dim] for at, value in named.items() if isinstance(value, Tensor) and value.dim() > dim}
         if not sizes:

@@ -59,7 +59,7 @@ def check(
     from .device_and_emulator import combined, emulated
     from .judge import judge
 
-    _check_arguments(exercise, function)
+    _check_arguments(exercise, function, hints_after)
     record = find(exercise)
     settings = Settings(choose_backend(record, backend, function), seed, compiler, targets, require, conventions)
     judged = partial(judge, record, settings=settings)
@@ -74,15 +74,20 @@ def check(
     return report
 
 
-def _check_arguments(exercise: object, function: object) -> None:
-    """Raises TypeError where the two are exchanged or ``function`` is none."""
+def _check_arguments(exercise: object, function: object, hints_after: object) -> None:
+    """Raises TypeError where the first two are exchanged, or one of the three is of another type."""
+    from ..records.record import Exercise, Witness
+
     if callable(exercise) and isinstance(function, str):
         raise TypeError(f'check takes the exercise first: check("{function}", {getattr(exercise, "__name__", "f")})')
     if not callable(function):
         kind = type(function).__name__
         raise TypeError(f"check takes the function itself, check({exercise!r}, my_function), and {kind} is none")
-    if callable(exercise):
-        raise TypeError("check takes an exercise by its name, or its record, and then the function")
+    if not isinstance(exercise, str | Exercise | Witness):
+        kind = type(exercise).__name__
+        raise TypeError(f"check takes an exercise by its name, or its record, and then the function; {kind} is neither")
+    if not isinstance(hints_after, int):
+        raise TypeError(f"hints_after is a number of failed checks, not {hints_after!r}")
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import SupportsIndex
 
 from ...gpu import Target
 from ...words import Quality
@@ -26,7 +27,15 @@ class Settings:
     machine_code: bool = False
 
     def __post_init__(self) -> None:
-        """Raises ValueError for an unknown quality, GPU or convention."""
+        """Raises TypeError for a value of another type, ValueError for an unknown quality, GPU or convention."""
+        for name, kind, words in (("seed", SupportsIndex, "a whole number"), ("compiler", bool, "True or False")):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} is {words}, not {value!r}")
+        for name, like in (("targets", "sm_90"), ("require", "correct")):
+            value = getattr(self, name)
+            if not isinstance(value, Iterable):
+                raise TypeError(f'{name} is a name or several, as in {name}="{like}", not {value!r}')
         if self.conventions not in CONVENTIONS:
             raise ValueError(f"conventions are {' or '.join(map(repr, CONVENTIONS))}, not {self.conventions!r}")
         object.__setattr__(self, "require", Quality.named(self.require))

@@ -57,6 +57,7 @@ def pair_of(reference: Any, candidate: Any, arguments: Any, like: str | None, ho
         session = stack.enter_context(Session(bool(gpu)))
         with session.code():
             sides = sides_of(reference, candidate, arguments, like, seed, isolated)
+            Callee.of(sides.reference, "reference")  # before arguments, which may stand in its place, are called
             example = example_for(sides.arguments, like)
             example = replace(example, make=session.code()(example.make))
             known = reference_of(sides.reference, example, seed)

@@ -36,7 +36,7 @@ def compare(
     require: Iterable[str] = (Quality.CORRECT, Quality.PORTABLE),
     any_method: bool = False,
     computes: Iterable[str] = COMPUTES,
-    neighbours: Sequence[str | int] = (),
+    neighbours: str | int | Sequence[str | int] = (),
     causal: int | None = None,
     isolated: bool = False,
     simulated: bool | None = None,
@@ -74,12 +74,14 @@ def compare(
     the share of these families; 0 where it does not compute in a way that is asked for. Raises CompareError, and
     CandidateError where the candidate is the reason.
     """
+    without, computes, neighbours = (
+        (names,) if isinstance(names, str | int) else tuple(names) for names in (without, computes, neighbours)
+    )
     if causal is not None and not neighbours:
         raise CompareError("name the arguments that have the dimension of --causal: --neighbours NAME (neighbours=)")
     if neighbours and (isolated or isinstance(candidate, Code) or arguments is None):
         raise CompareError(IN_THIS_PROCESS)
     how = How(Settings("triton", seed, compiler, require=require), isolated, simulated, worker, limits, gradients)
-    without = tuple(without)
     lines = Lines(reference, candidate, arguments, like, without, how)
     kinds = KINDS if any_method else kinds_of(computes)
     report = judged(reference, candidate, arguments, like, how, lines, without, kinds)
