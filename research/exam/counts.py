@@ -17,6 +17,15 @@ ABOUT_CHECKERS = {  # name: what it is, and the kinds that its authors say it se
     "compute_sanitizer": ("compute-sanitizer (H100)", ("memory",)),
     "torch_cuda_sanitizer": ("torch.cuda._sanitizer", ("race",)),
 }
+INSTRUMENTS = "it instruments what a GPU runs, and needs one"
+NOT_RUN = {  # title: why nothing was put to it
+    "torch.cuda._sanitizer": "it watches streams of a GPU, and needs one",
+    "Triton's GSan": INSTRUMENTS,
+    "Triton's FpSan": INSTRUMENTS,
+    "Triton's ConSan": INSTRUMENTS,
+    "TritonSan": "it needs no GPU, but an LLVM and a Triton built for it, which were not built",
+    "CUTracer": INSTRUMENTS,
+}
 
 
 def judged(rows: list[Row], said: dict[str, Said], wrong: bool) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from textwrap import shorten
 
-from .counts import ABOUT_CHECKERS, OURS, asked, judged, middle, of
+from .counts import ABOUT_CHECKERS, NOT_RUN, OURS, asked, judged, middle, of
 from .picture import alt
 from .row import Row
 from .said import Said
@@ -114,13 +114,15 @@ def front(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
     by_others = [row for row in every if row.family == "others" and answered(row, close) and answered(row, check)]
     found_close, found_check = (judged(by_others, one, True)[0] for one in (close, check))
     wrong = sum(row.wrong for row in by_others)
+    lines = [line(name, said.get(name, {}), rows) for name in ABOUT_CHECKERS]
+    titles = [title for title, _ in ABOUT_CHECKERS.values()]
     return TEXT.format(
         rows=len(every),
         wrong=sum(row.wrong for row in every),
         right=sum(not row.wrong for row in every),
         alt=alt(every, those),
         sure=sum(bool(row.second) for row in every),
-        checkers="\n".join(line(name, said.get(name, {}), rows) for name in ABOUT_CHECKERS),
+        checkers="\n".join([*lines, *(not_run(title) for title in NOT_RUN if title not in titles)]),
         tried=wrong,
         passed_close=wrong - found_close,
         passed_check=wrong - found_check,
@@ -156,13 +158,19 @@ def line(name: str, said: dict[str, Said], rows: dict[str, Row]) -> str:
     """A checker's row of the table."""
     title = ABOUT_CHECKERS[name][0]
     if not asked({name: said}):
-        return f"| {title} | not run | | | | | | |"
+        return not_run(title)
     circular = name == "compute_sanitizer"  # it is the second source of many rows
     parts = [[row for row in rows.values() if bool(row.second and not circular) == sure] for sure in (True, False)]
     counts = " | ".join(of(*judged(part, said, wrong)) for part in parts for wrong in (True, False))
     cannot = sum(bool(one.cannot) for one in said.values())
     seconds = middle([one.seconds for one in said.values() if not one.cannot])
     return f"| {title} | {counts} | {cannot} | {sum(row not in said for row in rows)} | {seconds} |"
+
+
+def not_run(title: str) -> str:
+    """A row of the table for a checker that has judged nothing, with the reason where it is known."""
+    why = f": {NOT_RUN[title]}" if title in NOT_RUN else ""
+    return f"| {title} | not run{why} | | | | | | |"
 
 
 def mistakes(rows: list[Row], name: str, said: dict[str, Said]) -> str:
