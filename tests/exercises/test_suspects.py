@@ -10,6 +10,11 @@ from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.course import suspects
 
 
+def test_there_are_twelve():
+    names = [asked.exercise.name for witness in suspects.WITNESSES for asked in EXERCISES[witness].all]
+    assert len(set(names)) == len(names) == 12
+
+
 @pytest.mark.parametrize("name", suspects.WITNESSES)
 def test_contracts_tell_the_call_and_nothing_of_the_bug(name, capsys):
     suspects.contracts(name)
