@@ -44,8 +44,8 @@ def project(runner, monkeypatch, tmp_path):
     room = tmp_path / "autograder" / "judge"
     room.mkdir(parents=True)
     (room / "small.py").write_text(SOURCE.replace("@cached\n", ""))
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_small.py").write_text(TEST)
+    (tmp_path / "tests" / "judge").mkdir(parents=True)
+    (tmp_path / "tests" / "judge" / "test_small.py").write_text(TEST)
     (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "--import-mode=importlib"\n')
     monkeypatch.setattr(runner, "ROOT", tmp_path)
     monkeypatch.setattr(runner, "FOUND", tmp_path / "build")
@@ -83,7 +83,7 @@ def test_a_mutant_survives_where_no_test_fails(project):
     assert ran.returncode == 0, ran.stderr
     rows = map(json.loads, (project / "build/grader_mutants/28.jsonl").read_text().splitlines())
     killed = {(row["old"], row["new"]): row["killed"] for row in rows}
-    assert killed["inner(x) > LIMIT", "inner(x) >= LIMIT"] == "tests/test_small.py::test_outer"
+    assert killed["inner(x) > LIMIT", "inner(x) >= LIMIT"] == "tests/judge/test_small.py::test_outer"
     assert killed["inner(x) > LIMIT", "inner(x) < LIMIT"] == ""
     page = (project / "benchmarks/grader_mutants.md").read_text()
     assert f"| judge | {len(killed)} |" in page
