@@ -17,6 +17,11 @@ from .words import Exit, Parser, UsageError, visible
 # Entry points that add commands: the course, which imports the grader and is not imported by it, has its own here.
 COMMANDS = "graded_kernels.commands"
 
+# Packages of the extra `course`, and those that come with them, which some commands import.
+COURSE_PACKAGES = (
+    *("bleach", "cryptography", "dask", "distributed", "ipykernel", "jupytext", "latex2mathml", "nbclient"),
+    *("nbconvert", "nbformat", "nbgrader", "rapidfuzz", "traitlets"),
+)
 
 EXAMPLES = {  # shown below the help of each command
     "list": "list --json",
@@ -34,6 +39,8 @@ EXAMPLES = {  # shown below the help of each command
     "grade": "grade 01_silu",
     "report": "report 01_silu",
     "export": "export 01_silu paper",
+    "answers": "answers 01_silu",
+    "marks": "marks 01_silu --for grace,alan",
     "extend": "extend ada 01_silu --days 3",
     "doctor": "doctor",
 }
@@ -53,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"graded-kernels: {visible(str(error))}", file=sys.stderr)
         return Exit.USAGE
     except ModuleNotFoundError as missing:
+        if missing.name in COURSE_PACKAGES:
+            print(f'graded-kernels: this needs {missing.name}: pip install "graded-kernels[course]"', file=sys.stderr)
+            return Exit.USAGE
         if missing.name != "triton":
             raise
         try:

@@ -10,7 +10,6 @@ from ...autograder.words import Commands, UsageError
 from .. import own_assignment
 
 ROOT = Path(__file__).resolve().parents[2]
-COURSE_PACKAGES = ("nbgrader", "nbformat", "nbconvert", "traitlets", "jupytext", "ipykernel")
 Run = Callable[[argparse.Namespace, Path], int]
 
 
@@ -59,10 +58,6 @@ def _guarded(run: Run, options: argparse.Namespace) -> int:
         return run(options, folder)
     except OSError as error:
         raise UsageError(str(error)) from None
-    except ModuleNotFoundError as missing:
-        if missing.name not in COURSE_PACKAGES:
-            raise
-        raise UsageError(f'this needs {missing.name}: pip install "graded-kernels[course]"') from None
 
 
 def _usual_folder() -> Path:

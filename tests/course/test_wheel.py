@@ -14,7 +14,17 @@ from graded_kernels.course.build import ROOT
 
 FOLDERS = ("autograder", "course", "kernels", "pytest_plugin", "solutions")
 FILES = ["LICENSE", "LICENSE-chapters", "README.md", "pyproject.toml", "setup.py", "package", *FOLDERS]
-OF_THE_COURSE = ("nbgrader", "nbformat", "nbconvert", "nbclient", "jupytext", "jupyterlab", "distributed", "bleach")
+OF_THE_COURSE = (
+    "nbgrader",
+    "nbformat",
+    "nbconvert",
+    "nbclient",
+    "jupytext",
+    "jupyterlab",
+    "dask",
+    "distributed",
+    "bleach",
+)
 BLOCKER = f"""import sys
 
 
@@ -143,6 +153,14 @@ def test_commands_of_the_desk_work_or_say_what_they_need(command, tmp_path):
     assert shown.returncode == 0 and "01 SiLU" in shown.stdout
     told = command("update", "--notebooks", str(tmp_path))
     assert told.returncode == 2 and 'pip install "graded-kernels[course]"' in told.stderr
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["grade", "report", "export", "answers", "marks", "extend"])
+def test_commands_of_a_class_say_what_to_install(command, name):
+    told = command(*cli.EXAMPLES[name].split())
+    assert (told.returncode, told.stdout) == (2, "")
+    assert 'pip install "graded-kernels[course]"' in told.stderr and "Traceback" not in told.stderr
 
 
 @pytest.mark.exhaustive

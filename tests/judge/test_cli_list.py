@@ -35,7 +35,11 @@ def test_list_reads_no_record_and_what_is_kept_is_what_the_records_say():
     assert shown.splitlines()[-1] == "False" or has_gpu()
 
 
-def test_the_example_of_each_command_is_understood():
+def test_each_command_has_an_example_that_is_understood(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    commands = re.findall(r"^    ([a-z][a-z-]*)", capsys.readouterr().out, re.M)
+    assert set(cli.EXAMPLES) == set(commands)
     for words in cli.EXAMPLES.values():
         cli.parser().parse_args(words.split())
 

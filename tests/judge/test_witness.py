@@ -205,7 +205,7 @@ def test_an_input_that_is_no_witness_is_told_how_far_off_it_is():
 
 
 @pytest.mark.parametrize("name", [name for name, record in EXERCISES.items() if isinstance(record, Witness)])
-def test_the_contract_says_how_far_off_a_witness_is_and_how_large_it_may_be(name):
+def test_the_contract_says_how_far_off_and_how_large_a_witness_is(name):
     contract = " ".join((our_answer(name, "torch").__doc__ or "").split())
     for one in EXERCISES[name].all:
         assert f"off by more than {one.asked}" in contract
