@@ -163,12 +163,12 @@ CASES = (
     case(
         "other numbers",
         "Each of lr, beta1, beta2, eps and weight_decay is another number than its default.",
-        numbers(update(500, step=3), lr=0.02, beta1=0.8, beta2=0.95, eps=1e-3, weight_decay=0.1),
+        numbers(update(4096, step=3), lr=0.02, beta1=0.8, beta2=0.95, eps=1e-3, weight_decay=0.1),
     ),
     case(
         "a large learning rate",
         "lr is 0.5, and what follows it is left out: betas of 0.9 and 0.999, eps 1e-8, weight_decay 0.01.",
-        update(500),
+        update(4096),
         lr=0.5,
     ),
     case(

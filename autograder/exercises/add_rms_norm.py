@@ -18,8 +18,8 @@ def add_and_norm(x: Tensor, residual: Tensor, weight: Tensor, eps: float = 1e-6)
 
 
 def beside(generator: Generator, x: Tensor) -> Tensor:
-    """A residual whose rows are as large as those of x."""
-    size = x.double().abs().mean(-1, keepdim=True)
+    """A residual whose rows are as large as those of x; finite where x is not."""
+    size = x.double().abs().nanmean(-1, keepdim=True)
     return (normal(generator, x.shape).double() * size).to(x.dtype)
 
 
@@ -95,7 +95,7 @@ add_rms_norm = Exercise(
     summary="total = x + residual, y = total / √(mean(total²) + eps) · weight for each row",
     oracle=add_and_norm,
     outputs=(Output("y"), Output("total")),
-    cases=(*rowwise(arguments=arguments), *nan_in("weight", of=OF, arguments=arguments), *CASES),
+    cases=(*rowwise(arguments=arguments), *nan_in("residual", "weight", of=OF, arguments=arguments), *CASES),
     tolerance=Tolerance(1, 8, REASON, floor),
     hint="Load x and residual once, add them in float32, and keep the sum while you take the mean of its squares.",
     backends=("triton",),

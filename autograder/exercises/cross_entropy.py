@@ -163,7 +163,16 @@ label_logits = Exercise(
     ),
     oracle=label_logit,
     outputs=(Output("own", "logits"),),
-    cases=losses(checked=True, near_certain=False),
+    cases=(
+        *losses(checked=True, near_certain=False),
+        case(
+            "NaN at a label",
+            "The logit of a label is NaN, and so is its result; no other is.",
+            batch(5, 45),
+            labels=draw.same.put(11, 2),
+            logits=draw.same.put(torch.nan, 2, 11),
+        ),
+    ),
     tolerance=Tolerance(0, 0, "Nothing is computed: the numbers are copied."),
     hint="Find out first whether a label is one; then, which row is the first where it is not.",
     backends=("torch",),

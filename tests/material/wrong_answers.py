@@ -105,6 +105,7 @@ TWICE = (
     ("silu_derivative_times(dy, again,", "silu_derivative_times(dy, (again + x) * 0.5,"),
 )
 FLAT = ".contiguous()"
+LAUNCH = "[(triton.cdiv(x.numel(), BLOCK),)]"
 SHARE_APART = (
     ("items_ptr, partial_ptr, N", "items_ptr, partial_ptr, share_ptr, N"),
     ("-tl.sum(terms) * share(items_ptr))", "-tl.sum(terms))\n    tl.store(share_ptr, share(items_ptr))"),
@@ -137,6 +138,13 @@ WRONG = (
         "torch",
         80,
         changed("silu_backward", "dy, x", "right(dy, x).nan_to_num()"),
+    ),
+    Wrong(
+        "hides NaN in dy alone",
+        "silu_backward",
+        "torch",
+        85,
+        changed("silu_backward", "dy, x", "right(dy.nan_to_num(), x)"),
     ),
     Wrong("float32 for bfloat16", "silu_forward", "torch", 93, changed("silu_forward", "x", "right(x).float()")),
     Wrong(
@@ -261,6 +269,28 @@ def check_labels(labels, V, ignore_index):
         "triton",
         40,
         patches=((", mask=mask, other=0.0", ""), (", mask=mask", "")),
+    ),
+    Wrong("one program, of one block", "silu_forward", "triton", 40, patches=((LAUNCH, "[(1,)]"),)),
+    Wrong(
+        "no program for the rest",
+        "silu_forward",
+        "triton",
+        40,
+        patches=((LAUNCH, "[(x.numel() // BLOCK,)]"),),
+    ),
+    Wrong(
+        "a result of shape (1,) where x has no dimensions, as in NumPy",
+        "silu_forward",
+        "torch",
+        88,
+        changed("silu_forward", "x", "right(x if x.dim() else x[None])"),
+    ),
+    Wrong(
+        "hands back a view of x where a row is one number",
+        "split_k_sum",
+        "torch",
+        70,
+        changed("split_k_sum", "x", "x[:, 0] if x.shape[1] == 1 else right(x)"),
     ),
     Wrong(
         "writes into x, too",

@@ -117,7 +117,7 @@ def first_as(layout: Values) -> BatchMaker:
 
 def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
     """All but the swept parameter are about 1e-8."""
-    drawn = shaped(500)(generator, parameters, swept)
+    drawn = shaped(4096)(generator, parameters, swept)
     return tuple(one if p == swept else one * 1e-8 for p, one in zip(parameters, drawn, strict=True))
 
 

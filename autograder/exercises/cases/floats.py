@@ -152,7 +152,7 @@ def scaled() -> tuple[Case, ...]:
 
     first, *others = GENERAL
     usual = times(-0.7)
-    zero = replace(times(0.0)[first], name="a is 0", hint="0 · x + y is y.", subject="range")
+    zero = replace(times(0.0)["one block"], name="a is 0", hint="0 · x + y is y.", subject="range")
     return (times(2.5)[first], *(usual[name] for name in others), zero)
 
 
