@@ -8,7 +8,7 @@ from graded_kernels.autograder.classroom.course import configured
 from graded_kernels.autograder.classroom.nbgrader.by_hand import moved, seen
 from graded_kernels.autograder.classroom.nbgrader.points import PointsError, costs_of
 from graded_kernels.autograder.classroom.nbgrader.rebuild import NOT_GRADED, RECORD, UNREAD
-from graded_kernels.autograder.judge.results.scoring import Points
+from graded_kernels.autograder.judge.results.scoring import COSTS
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
 from make_submissions import grade_id
 from nbgrader.api import Gradebook
@@ -140,6 +140,6 @@ def test_what_waits_for_a_person_has_no_automatic_score(made_course, ungraded):
 
 
 def test_costs_that_are_left_out_stay():
-    assert costs_of({"point": 50}) == {**Points.COSTS, "point": 50}
+    assert costs_of({"point": 50}) == {**COSTS, "point": 50}
     with pytest.raises(PointsError):
         costs_of({"point": 71})

@@ -57,12 +57,10 @@ def _has_source(case: CaseResult, source: str) -> bool:
 
 
 def _cause(group: list[CaseResult], source: str) -> Cause:
-    first = group[0]
+    first, message = group[0], ""
     if len(group) > 1 and _has_source(first, source):
         message = f"The wrong values have one source: {source}."
-    elif len(group) == 1:
-        message = first.message
-    else:
+    elif len(group) > 1:
         rounded = all(case.code == ROUNDING for case in group)
         message = sentence(VALUES if first.code == ROUNDING and not rounded else first.code, first.place)
     return Cause(first.kind, first.code, first.place, message or first.message, tuple(group))

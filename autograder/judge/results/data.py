@@ -20,8 +20,7 @@ MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the
 
 @dataclass(frozen=True)
 class ReportData:
-    """Holds what a check found: true when every case but the distinctions passed, of the qualities that are
-    ``required``.
+    """Holds what a check found: true when every case but distinctions passed, of the ``required`` qualities.
 
     correct, portable, efficient: whether it is, or None where that was not judged (`quality.Quality`).
     score: the share of the points earned, 0 to 1. costs: what the others went for (`scoring`). summary: one sentence.
@@ -96,10 +95,10 @@ class ReportData:
 
 def plain(value: object) -> Any:
     """``value`` as JSON holds it, without the curves: sixty-five thousand points are a picture, not data."""
-    if value is None:
+    if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
     if isinstance(value, numbers.Integral):
         return int(value)
     if isinstance(value, numbers.Real):
@@ -111,6 +110,4 @@ def plain(value: object) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
     return str(value)

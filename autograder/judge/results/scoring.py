@@ -18,7 +18,7 @@ right. A fix never costs points: each line depends on failing cases alone, and f
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from ...words import Quality
 from ..records.category import EACH, ONE, Category, Flaw
@@ -56,8 +56,6 @@ class Cost:
 @dataclass(frozen=True)
 class Points:
     """score: 0 to 1. costs: what the others went for, 100 · (1 - score) together."""
-
-    COSTS: ClassVar[Mapping[str, float]] = COSTS
 
     score: float
     costs: tuple[Cost, ...] = ()

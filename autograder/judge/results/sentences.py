@@ -1,6 +1,4 @@
-"""Says what a code means, in a sentence: of what is wrong with values; a finding's own is in its rule. Nothing but what
-is read depends on it.
-"""
+"""Says what a code of wrong values means, in a sentence; that of a finding is in its rule. No point depends on it."""
 
 from itertools import permutations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ..results.scoring import Points, points_of
+from ..results.scoring import COSTS, Points, points_of
 
 LATE, LOST = "time limit", "lost worker"
 _DOUBTS = {LATE: "A time limit ended this check.", LOST: "The process that runs answers ended during this check."}
@@ -64,7 +64,7 @@ class Verdict:
         """The report with these points in it."""
         return (self.report or {}) | {"score": found.score, "costs": [asdict(line) for line in found.costs]}
 
-    def points(self, costs: Mapping[str, float] = Points.COSTS) -> Points:
+    def points(self, costs: Mapping[str, float] = COSTS) -> Points:
         """Returns what the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own."""
         return points_of(self.report, costs) if self.report else Points(0.0)
 
