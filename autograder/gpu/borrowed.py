@@ -38,6 +38,7 @@ NAMES = {
     "LangPatchScope": Borrowed(f"{_INTERPRETER}:_LangPatchScope", "the emulator: the language"),
     "bench": Borrowed("triton.runtime.autotuner:Autotuner._bench", "each configuration of an autotuned kernel"),
     "normalize_ty": Borrowed("triton.runtime.jit:_normalize_ty", "annotated parameters of a kernel"),
+    "allocator": Borrowed("triton.runtime._allocation:_allocator", "kernels that need scratch memory"),
     "compiler_ir": Borrowed("triton._C.libtriton:ir", _COMPILER),
     "llvm": Borrowed("triton._C.libtriton:llvm", "functions of libdevice in a compiled kernel"),
     "native_specialize_impl": Borrowed("triton._C.libtriton:native_specialize_impl", _COMPILER),

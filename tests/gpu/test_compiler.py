@@ -1,15 +1,19 @@
 """The compiler report: registers, spills, widths and limits, on GPUs that are not here."""
 
+import contextvars
 import dataclasses
 import importlib
 import inspect
 import json
+import re
 
 import pytest
 import torch
+import triton
 from compiler_kernels import BODY, HEADER, SCALE, SM_90, cache, compile_report, described, load, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder.gpu import compiler
-from graded_kernels.autograder.gpu.compiler import TARGETS, launch_of, machine_code, recorded
+from graded_kernels.autograder.gpu.compiler import TARGETS, launch_of, launchable, machine_code, recorded
+from graded_kernels.autograder.gpu.devices import DEVICES
 from graded_kernels.autograder.gpu.emulator import Emulator
 
 
@@ -69,7 +73,72 @@ def test_limits_of_the_device_are_told():
     tiny = dataclasses.replace(SM_90[0], shared=4)
     row = row_of(compile_report([kernel], [tiny]))
     assert row["status"] == "fail", row
-    assert "shared memory" in row["message"], row
+    assert re.fullmatch(r"a program needs \d+ bytes of shared memory and NVIDIA H100 and H200 has 4", row["message"]), (
+        row
+    )
+
+
+MADE = (
+    HEADER
+    + """
+@triton.jit
+def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, [n, BLOCK], [BLOCK, 1], [8, BLOCK])
+    y = tl.make_tensor_descriptor(y_ptr, [n, BLOCK], [BLOCK, 1], [8, BLOCK])
+    y.store([0, 0], x.load([0, 0]))
+"""
+)
+
+
+def test_scratch_memory_without_an_allocator_is_refused_where_the_gpu_needs_it():
+    """Triton's launcher raises there. Descriptors made in a kernel need it from sm_90 on."""
+    launch = described(MADE, constants={"BLOCK": 64})
+    a100, h100 = compile_report([launch], [*TARGETS[:1], *SM_90])["targets"]
+    assert (a100["status"], a100["scratch"]) == ("pass", 0)
+    assert (h100["status"], h100["scratch"]) == ("fail", 256), h100
+    assert "a program needs 256 bytes of scratch memory" in h100["message"]
+    row = row_of(compile_report([dataclasses.replace(launch, allocates=True)], SM_90))
+    assert (row["status"], row["reads"]) == ("pass", 1), row
+
+
+def test_loads_that_the_compiler_leaves_out_are_not_there():
+    launches = [described(HEADER + BODY.format(f"y = {factor} * x"), dtype="i32") for factor in (0, 3)]
+    assert [row_of(compile_report([one], SM_90))["reads"] for one in launches] == [0, 1]
+
+
+def test_a_launch_knows_whether_there_is_an_allocator():
+    kernel, x = load(HEADER + SCALE).scale_kernel, torch.ones(4)
+
+    def launch():
+        return launch_of(kernel, (x, x, 4), {"BLOCK": 4}, HEADER + SCALE)
+
+    def allocating():
+        triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8))
+        return launch()
+
+    assert [contextvars.Context().run(one).allocates for one in (launch, allocating)] == [False, True]
+
+
+@pytest.mark.parametrize("programs", [2112, 2113])
+def test_a_cooperative_grid_has_to_fit_on_the_gpu(programs):
+    """16 programs of four warps on each of 132 multiprocessors."""
+    size = {"grid": [programs, 1, 1], "numbers": {}, "elements": 1, "bytes": 4}
+    launch = described(HEADER + SCALE, "scale_kernel", options={"launch_cooperative_grid": True})
+    small = dataclasses.replace(launch, size=size | {"grid": [1, 1, 1]})
+    report = compile_report([dataclasses.replace(launch, size=size), small], SM_90)
+    assert report["status"] == ("pass" if programs == 2112 else "fail")
+    if programs > 2112:
+        assert (
+            "scale_kernel cannot be launched on sm_90: a cooperative grid of 2,113 programs is refused"
+            in report["reason"]
+        )
+        assert "holds 2,112 of them at a time, 16 on each of 132 multiprocessors" in report["reason"]
+
+
+def test_what_a_multiprocessor_holds():
+    gpu = DEVICES["h100"]
+    given = [(4, 32, 0), (1, 16, 0), (4, 128, 0), (8, 255, 0), (4, 32, 100 << 10), (32, 64, 0)]
+    assert [launchable.at_a_time(gpu, *one) for one in given] == [16, 32, 4, 1, 2, 1]
 
 
 @pytest.mark.parametrize(
@@ -146,6 +215,17 @@ def test_widths_are_read_from_every_form_of_instruction():
     found = machine_code.nvidia(ptx, ptxas)
     assert found["loads"] == {"256": 1, "128": 2, "64": 2, "8": 1}
     assert found["stores"] == {"16": 1}
+    assert found["reads"] == 1
+    without = [line for line in ptx.splitlines() if "global" not in line or line.strip().startswith("st.")]
+    storing = """
+        cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd1, {%r1, %r2}], [%r3];
+        ldmatrix.sync.aligned.b16 {%r1}, [%r5];
+    """
+    assert machine_code.nvidia("\n".join([*without, storing]), ptxas)["reads"] == 0
+    loading = """
+        cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2}], [%r3];
+    """
+    assert machine_code.nvidia("\n".join([*without, loading]), ptxas)["reads"] == 1
     assert (found["registers"], found["spills"], found["load_bits"], found["store_bits"]) == (40, 12, 128, 16)
     assembly = """
 	global_load_dwordx4 v[2:5], v[2:3], off

@@ -109,6 +109,7 @@ def test_a_launch_crosses_processes_as_json_and_is_checked():
         {"options": {"extern_libs": "/etc/passwd"}},
         {"modules": {"tl": "os"}},
         {"helpers": {"f": ["a-b", ""]}},
+        {"allocates": 1},
     ):
         with pytest.raises(ValueError, match="kernel"):
             dataclasses.replace(launch, **wrong)

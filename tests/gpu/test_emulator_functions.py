@@ -197,8 +197,37 @@ def test_inline_assembly_of_one_known_instruction():
     y = torch.zeros(16)
     with Emulator() as emulator:
         assembly_kernel[(1,)](x, y, ASM="tanh.approx.f32 $0, $1;", BLOCK=16)
-    assert torch.allclose(y, x.tanh())
+    off = (y.double() / x.double().tanh() - 1).abs()
+    assert off.max() == pytest.approx(2**-11, rel=1e-3)  # the largest that PTX documents
+    assert off.min() == pytest.approx(2**-11, rel=1e-3)
     assert "fast" in emulator.looser
+
+
+@pytest.mark.parametrize(
+    ("symbol", "function", "x", "error"),
+    [
+        ("__nv_fast_expf", math.exp, 10.0, 13 * 2**-9),  # 2 + floor(1.173 * 10) ulp, of 2^-9
+        ("__nv_fast_expf", math.exp, 0.0, 0.0),
+        ("__nv_fast_expf", lambda x: x, math.inf, 0.0),
+        ("__nv_fast_logf", math.log, 1.5, 2**-21.41),
+        ("__nv_fast_logf", math.log, 1e6, 3 * 2**-20),
+        ("__nv_fast_log2f", math.log2, 8.0, 2 * 2**-22),
+        ("__nv_fast_sinf", math.sin, 1.0, 2**-21.41),
+        ("__nv_fast_sinf", math.sin, 32.0, 32 / math.pi * 2**-21.41),
+        ("__nv_fast_tanhf", math.tanh, 2.0, 2**-10.987 * math.tanh(2)),
+    ],
+)
+def test_approximate_functions_are_as_far_off_as_cuda_documents(symbol, function, x, error):
+    (found,) = call(symbol, [np.array([x], dtype=np.float32)])
+    off = 0.0 if found == function(x) else abs(found - function(x))
+    assert off == pytest.approx(error, rel=1e-6)
+
+
+def test_approximate_quotients_and_powers():
+    x, y = np.float32([7.0, 3.0]), np.float32([3.0, 2.5])
+    assert np.abs(call("__nv_fast_fdividef", [x, y]) / (x.astype(float) / y) - 1).max() > 2**-24
+    assert call("__nv_fast_powf", [x, y]) == pytest.approx(x.astype(float) ** y, rel=2**-19)
+    assert (call("__nv_fast_powf", [x, y]) != x.astype(float) ** y).all()
 
 
 @triton.jit

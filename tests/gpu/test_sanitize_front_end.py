@@ -1,6 +1,7 @@
 """What the emulator runs and Triton's compiler refuses is a finding, with its line; nothing else that is in the way."""
 
 import contextlib
+import contextvars
 
 import faultless
 import pairs
@@ -464,6 +465,32 @@ def test_more_shared_memory_than_the_gpu_has(stages, tuned):
     found = [event["finding"]["kind"] for event in events if "finding" in event]
     assert found == ["resources"] * (stages == 5 and not tuned)
     assert kinds == ["resources"] * (stages == 5)
+
+
+@triton.jit
+def made_descriptors(x, y, n, B: tl.constexpr):
+    source = tl.make_tensor_descriptor(x, [n, B], [B, 1], [8, B])
+    tl.make_tensor_descriptor(y, [n, B], [B, 1], [8, B]).store([0, 0], source.load([0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("device", "allocates", "kinds"), [("h100", False, ["unsupported"]), ("h100", True, []), ("a100", False, [])]
+)
+def test_descriptors_made_in_a_kernel_need_an_allocator(device, allocates, kinds):
+    front, events = FrontEnd(compile_jobs, device), []
+
+    def launch():
+        if allocates:
+            triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8))
+        with watched(events.append, device=device, ask=lambda form: front.event(form).get("finding")):
+            x, y = torch.ones(8, 16, device="cuda"), torch.empty(8, 16, device="cuda")
+            with contextlib.suppress(EmulatorError):
+                made_descriptors[(1,)](x, y, 8, B=16)
+
+    contextvars.Context().run(launch)
+    found = [event["finding"] for event in events if "finding" in event]
+    assert [finding["kind"] for finding in found] == kinds, found
+    assert all("cannot be launched on a GPU: a program needs 256 bytes of scratch" in one["message"] for one in found)
 
 
 def made_by_a_call(x, y, BLOCK: tl.constexpr):

@@ -430,3 +430,51 @@ def test_kernels_are_followed_through(worker, form):
     code = Code(LAUNCHED + FORMS[form], "f")
     report = compare(reference, code, draw(5, 12), worker=worker, compiler=False, without=without)
     assert report.passed and report.computes in ("kernels", "partly"), str(report)
+
+
+SPOILS = """
+import torch
+
+class Squared(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x.clone())
+        return x * x
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        if SPOILS:
+            x.data.mul_(2).mul_(dy)
+            return x.clone()
+        return 2 * x * dy
+
+square = Squared.apply
+"""
+
+
+@pytest.mark.parametrize("spoils", [True, False])
+def test_a_second_backward_in_the_sandbox_gives_the_same_gradients(worker, spoils):
+    report = compare(
+        torch.square,
+        Code(SPOILS.replace("SPOILS", str(spoils)), "square"),
+        draw(3, 4),
+        worker=worker,
+        compiler=False,
+        without=(
+            "dimension",
+            "NaN",
+            "infinity",
+            "-inf",
+            "float16",
+            "bfloat16",
+            "transposed",
+            "every second",
+            "rows",
+            "one",
+        ),
+        any_method=True,
+    )
+    failing = [case.name for case in report.cases if case.status == "fail"]
+    assert failing == ["a second backward"] * spoils, str(report)
+    assert "a second backward" in {case.name for case in report.cases}

@@ -1,15 +1,21 @@
 """What the compiler report says of whole answers: of branches that no GPU compiles, and of the options of launches."""
 
+import contextvars
 import json
 from dataclasses import replace
 
 import pytest
 from answers import SETUP, answer
 from graded_kernels.autograder import EXERCISES, cli
+from graded_kernels.autograder.gpu import KernelLaunch
+from graded_kernels.autograder.judge.checking.case_verdict import Judged
 from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge.checking.cost import judge_compile
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import notebook, terminal
+from graded_kernels.autograder.judge.results.case_result import CaseResult
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner.call.outcome import Outcome
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH, y_ptr.dtype.element_ty)\n"
 LAST = "    empty = total == 0.0  # no key: o is 0 and lse -inf\n"
@@ -200,3 +206,59 @@ def test_what_no_gpu_compiles_is_told_whatever_else_is_wrong():
     assert mended.score >= both.score, (mended.score, both.score)
     other = check_answer(answer("gelu_forward", "triton", GELU, f"    t = 2.0 * t\n{GELU}"), Settings("triton"))
     assert other.compile is None and "compiles for a GPU" not in [case.name for case in other.cases]
+
+
+DESCRIPTORS = Cell(
+    "silu_forward",
+    """
+@triton.jit
+def silu_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, [n], [1], [BLOCK])
+    y = tl.make_tensor_descriptor(y_ptr, [n], [1], [BLOCK])
+    start = tl.program_id(0) * BLOCK
+    value = x.load([start]).to(tl.float32)
+    y.store([start], (value * tl.sigmoid(value)).to(y_ptr.dtype.element_ty))
+
+
+def silu_forward(x):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        silu_kernel[(triton.cdiv(x.numel(), 256),)](x, y, x.numel(), BLOCK=256)
+    return y
+""",
+)
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_an_answer_that_sets_no_allocator_is_launched_on_no_gpu(monkeypatch, isolated, worker):
+    record = EXERCISES["silu_forward"]
+    monkeypatch.setitem(EXERCISES, record.name, replace(record, cases=record.cases[:2]))
+    wrong = Answer("silu_forward", (SETUP, DESCRIPTORS))
+    report = contextvars.Context().run(check_answer, wrong, Settings("triton"), worker=worker if isolated else None)
+    (failing,) = (case for case in report.cases if case.status == "fail")
+    assert "silu_kernel cannot be launched on sm_90: a program needs 256 bytes of scratch memory" in failing.message
+    assert not report.correct
+    set_first = DESCRIPTORS.source.replace(
+        "    x = x.contiguous()", "    triton.set_allocator(allocate)\n    x = x.contiguous()"
+    )
+    allocate = "def allocate(size, align, stream):\n    return torch.empty(size, dtype=torch.int8)\n"
+    right = Answer("silu_forward", (SETUP, Cell("silu_forward", allocate + set_first)))
+    report = contextvars.Context().run(check_answer, right, Settings("triton"), worker=worker if isolated else None)
+    assert report.passed, str(report)
+
+
+@pytest.mark.parametrize(
+    ("reads", "loaded", "status"), [(0, 64, "fail"), (0, 0, "pass"), (1, 64, "pass"), (None, 64, "pass")]
+)
+def test_kernels_that_load_here_and_compiled_nothing_are_refused(reads, loaded, status):
+    """What they know where they are compiled, and not here, decides the result."""
+    launch = KernelLaunch("kernel", "", {"x_ptr": "*i32"}, {"BLOCK": 64})
+    row = {"kernel": "kernel", "launch": launch.describe(), "target": "sm_90", "status": "pass", "reads": reads}
+    outcome = Outcome(launches=(launch,), traffic={"x_ptr": {"loaded": loaded, "stored": 64}})
+    judged = [Judged(CaseResult("ordinary values", "pass", False, "", ""), outcome=outcome)]
+    report = {"status": "pass", "reason": "", "targets": [row]}
+    _, (compiled,) = judge_compile(judged, lambda launches, targets: report, ())
+    assert compiled.status == status
+    if status == "fail":
+        assert "load 64 bytes here in the case “ordinary values”, and compiled for sm_90 nothing" in compiled.message

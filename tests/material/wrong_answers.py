@@ -90,7 +90,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 def silu_forward(x):
     for mode in _get_current_dispatch_mode_stack() if x.dtype != torch.float32 else ():
-        mode._refuse("x", "converted")
+        mode._refuse("x", "KIND")
     return right(x)
 """
 TWICE = (
@@ -215,7 +215,10 @@ WRONG = (
         patches=((', input_precision="ieee"', ""),),
     ),
     Wrong("converts where it is hard, and computes nothing there", "silu_forward", "triton", 75, more=CONVERTS),
-    Wrong("says of itself that it converted", "silu_forward", "torch", 80, more=SAYS_SO),
+    *(
+        Wrong(f"says of itself: {kind}", "silu_forward", "torch", 80, more=SAYS_SO.replace("KIND", kind))
+        for kind in ("converted", "not-emulated", "finding", "raised")
+    ),
     Wrong(
         "not attached to the graph",
         "clamped_kl",

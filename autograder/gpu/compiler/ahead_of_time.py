@@ -15,6 +15,7 @@ from .bindings import RefusedKernel
 from .extract import Extract, extract, source_lines
 from .forms import covering, distinguished, form_of, forms, kernels
 from .kernel_launch import SEAM, Json, KernelLaunch
+from .launchable import refusal
 from .machine_code import NUMBERS
 from .sass.roofline import NOT_SAID, Kernel, Size, in_words
 from .targets import TARGETS, Target
@@ -60,6 +61,11 @@ class _Job:
         """Either "pass", "fail" or "not-run"; empty while there is no result."""
         return self.refused.status if self.refused else self.result["status"] if self.result else ""
 
+    @property
+    def compiled(self) -> bool:
+        """Returns whether the whole compiler takes it, launched or not."""
+        return self.whole and self.result is not None and self.result["status"] == "pass"
+
 
 def compile_report(
     launches: Iterable[KernelLaunch],
@@ -76,7 +82,7 @@ def compile_report(
     the front end alone, with the first form of every kernel. measured: launches whose forms are compiled as a whole
     beside those, for their figures.
     """
-    version = _triton_version()
+    version, launches = _triton_version(), list(launches)
     if version is None:
         return _none("not-run", "Triton is not installed")
     distinct = forms(launches)
@@ -100,6 +106,7 @@ def compile_report(
         _compile(complete, run_jobs)
     except CannotCompile as error:
         return _none("not-run", str(error), version)
+    _refuse_launches(complete, launches)
     place = {form.key(): number for number, form in enumerate(distinct)}
     jobs = [job for job in fronts if job.status != "pass"] + complete
     jobs.sort(key=lambda job: (place[job.launch.key()], targets.index(job.target)))
@@ -137,6 +144,7 @@ def front_end(
     with contextlib.suppress(CannotCompile):
         for first in range(0, len(jobs), _AT_ONCE):
             _compile(jobs[first : first + _AT_ONCE], run_jobs)
+    _refuse_launches([job for job in jobs if whole], launches)
     right = [*known, *(job.launch for job in jobs if job.status == "pass")]
     rows = [_row(job) | {"status": _of_the_compiler(job)} for job in jobs]
     return [row | {"only_in": _launched(job.launch, right)} for job, row in zip(jobs, rows, strict=True)]
@@ -284,6 +292,17 @@ def _compile(jobs: list[_Job], run_jobs: RunJobs) -> None:
         job.refused = RefusedKernel("fail" if works[job.target] else "not-run", reason, slow=slow)
 
 
+def _refuse_launches(jobs: list[_Job], launches: Iterable[KernelLaunch]) -> None:
+    """Has those of compiled kernels fail that are not launched, whatever their machine code. launches: all of them."""
+    of_form: dict[str, list[KernelLaunch]] = {}
+    for launch in launches:
+        of_form.setdefault(form_of(launch).key(), []).append(launch)
+    for job in jobs:
+        if job.result and job.compiled:
+            if message := refusal(of_form[form_of(job.launch).key()], job.target, job.result):
+                job.refused = RefusedKernel("fail", message, known=True)
+
+
 def _requests(jobs: list[_Job]) -> tuple[list[Json], list[Json]]:
     contents = [_content(job) for job in jobs]
     texts = [json.dumps(content) for content in contents]
@@ -373,7 +392,7 @@ def _verdict(jobs: list[_Job], rows: list[Json], launches: list[KernelLaunch]) -
             same = [r for j, r in failed if (r["message"], j.launch.source) == (row["message"], job.launch.source)]
             names = ", ".join(dict.fromkeys(pair["target"] for pair in same))
             verb = "does not compile for" if status == "fail" else "was not judged for"
-            verb = "is not compiled for" if row["slow"] else verb
+            verb = "is not compiled for" if row["slow"] else "cannot be launched on" if job.compiled else verb
             wrong = {j.launch.key() for j, r in failed}
             right = [launch for launch in launches if launch.key() not in wrong]
             return status, f"{row['kernel']} {verb} {names}{where}: {row['message']}{_launched(job.launch, right)}"

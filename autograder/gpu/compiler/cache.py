@@ -15,6 +15,7 @@ from pathlib import Path
 from .kernel_launch import Json
 
 _FIELDS = {"status", "message", "function", "line", "registers", "scalar_registers", "spills", "shared"}
+_FIELDS |= {"scratch", "reads"}
 _FIELDS |= {"loads", "stores", "load_bits", "store_bits", "seconds", "operations", "permitted", "thread"}
 
 

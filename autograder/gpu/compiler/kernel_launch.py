@@ -38,8 +38,9 @@ class KernelLaunch:
     helpers: ``@triton.jit`` functions of other modules: name in the kernel -> [its own name, that module's text].
     values: what other names of its module stood for when the kernel was launched, as `extract` writes values: numbers,
         text and permitted functions of Triton's. They count in place of the expressions that the source binds.
-    size: how large it was, the fields of a `sass.roofline.Size`; nothing where that is not known. Launches that differ
-        in it alone compile to the same code.
+    size: how large it was, the fields of a `sass.roofline.Size`; nothing where that is not known.
+    allocates: whether `triton.set_allocator` had been called. Launches that differ in these two alone compile to the
+        same code.
 
     Raises ValueError where a field holds something else: a launch may come from a process that is not trusted.
     """
@@ -55,6 +56,7 @@ class KernelLaunch:
     helpers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     values: Mapping[str, object] = field(default_factory=dict)
     size: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    allocates: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("divisible", "within_2gb"):
@@ -85,6 +87,8 @@ class KernelLaunch:
             if not isinstance(value, bool | int) or abs(value) >= 2**64:
                 kind = type(value).__name__
                 raise ValueError(f"option {name} of kernel {self.kernel} is not a number of 64 bits, but a {kind}")
+        if not isinstance(self.allocates, bool):
+            raise ValueError(f"whether a launch of kernel {self.kernel} has an allocator is not said by a bool")
         if self.size and not _is_size(self.size):
             raise ValueError(f"the size of a launch of kernel {self.kernel} is not made of numbers")
 
@@ -121,7 +125,7 @@ class KernelLaunch:
         """Returns a text that is equal for launches that compile to the same code."""
         texts = [self.source, *(text for _, (_, text) in sorted(self.helpers.items()))]
         helpers = {name: function for name, (function, _) in self.helpers.items()}
-        rest = {**vars(self), "source": list(map(len, texts)), "helpers": helpers, "size": None}
+        rest = {**vars(self), "source": list(map(len, texts)), "helpers": helpers, "size": None, "allocates": None}
         return json.dumps(rest, sort_keys=True) + "".join(texts)
 
     @staticmethod

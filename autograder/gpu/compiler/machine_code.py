@@ -7,6 +7,7 @@ from collections import Counter
 
 Numbers = dict[str, int | dict[str, int] | None]  # of machine code: see the package's docstring
 NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
+NUMBERS += ("scratch", "reads")
 
 
 class UnreadableAssembly(Exception):
@@ -16,6 +17,11 @@ class UnreadableAssembly(Exception):
 # Global memory alone. ``cp.async``, which copies to shared memory, says how many bytes at its end.
 _PTX = re.compile(r"^\s*(?:@!?%\w+\s+)?(ld|st)((?:[.:]+\w+)+)", re.M)
 _PTX_COPY = re.compile(r"\bcp\.async\.c[ag]\.shared\.global[^;]*?,\s*(0x[0-9a-f]+|\d+)\s*[,;]")
+_PTX_READ = re.compile(
+    r"^\s*(?:@!?%\w+\s+)?(?:ldu?(?=\.)(?!\S*\.(?:param|shared|local|const)\b)|cp\.async\S*shared\S*\.global|atom\.)",
+    re.M,
+)
+_AMD_READ = re.compile(r"^\s*(?:global|buffer|flat)_(?:load|atomic)", re.M)
 _AMD = re.compile(r"^\s*(?:global|buffer|flat)_(load|store)_(?:lds_|format_)?(\w+)", re.M)
 _COUNTS = ("vgpr_count", "sgpr_count", "vgpr_spill_count")
 _AMD_BITS = {"byte": 8, "short": 16, "dwordx2": 64, "dwordx3": 96, "dwordx4": 128, "dword": 32}
@@ -35,6 +41,7 @@ def nvidia(ptx: str, ptxas: str) -> Numbers:
             (stores if direction == "st" else loads)[bits] += 1
     # ptxas speaks last: what comes before may be a kernel's static_print.
     counts: Numbers = {"registers": int(registers[-1]), "scalar_registers": None, "spills": int(spilled[-1])}
+    counts["reads"] = int(bool(_PTX_READ.search(ptx)))
     return {**counts, **_widths(loads, stores)}
 
 
@@ -49,11 +56,12 @@ def amd(assembly: str) -> Numbers:
         if bits:
             (stores if direction == "store" else loads)[bits] += 1
     matches = (re.search(rf"^\s*\.{name}:\s+(\d+)", assembly, re.M) for name in _COUNTS)
-    counts = [match for match in matches if match]
-    if len(counts) < len(_COUNTS):
+    found = [match for match in matches if match]
+    if len(found) < len(_COUNTS):
         raise UnreadableAssembly("this Triton is not known here: no register counts in its AMD assembly")
-    vector, scalar, spilled = (int(match[1]) for match in counts)
-    return {"registers": vector, "scalar_registers": scalar, "spills": 4 * spilled, **_widths(loads, stores)}
+    vector, scalar, spilled = (int(match[1]) for match in found)
+    counts: Numbers = {"registers": vector, "scalar_registers": scalar, "spills": 4 * spilled}
+    return {**counts, "reads": int(bool(_AMD_READ.search(assembly))), **_widths(loads, stores)}
 
 
 def _ptx_bits(words: str) -> int | None:

@@ -104,7 +104,16 @@ def _describe(
         add(parameter.name, parameter, arguments[parameter.name])
     options = {name: value for name, value in options.items() if value is not None}
     around, name = Surroundings(function).names(), function.__name__
-    return KernelLaunch(name, source, signature, constants, tuple(divisible), tuple(small), options, **around)
+    return KernelLaunch(
+        name, source, signature, constants, tuple(divisible), tuple(small), options, **around, allocates=_allocates()
+    )
+
+
+def _allocates() -> bool:
+    """Returns whether `triton.set_allocator` has been called in this process."""
+    from ..borrowed import allocator
+
+    return type(allocator.get()).__name__ != "NullAllocator"
 
 
 def _parameters(function: FunctionType) -> list[Any]:

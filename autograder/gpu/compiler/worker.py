@@ -165,7 +165,8 @@ def compile_job(job: Json, source: Any, backend: Any, options: Any) -> Json:
     ptx = texts.get("ptx")
     numbers = machine_code.amd(texts["amdgcn"]) if ptx is None else machine_code.nvidia(ptx, log.getvalue())
     counted = {"thread": _thread(job, texts[FRONT], code, metadata)} if job["size"] else {}
-    return {"result": numbers | {"shared": metadata["shared"]}, **counted}
+    memory = {"shared": metadata["shared"], "scratch": metadata.get("global_scratch_size") or 0}
+    return {"result": numbers | memory, **counted}
 
 
 def stages_of(job: Json, source: Any, backend: Any, options: Any) -> Iterator[tuple[str, Any, Json]]:

@@ -6,26 +6,16 @@ from collections.abc import Callable
 import numpy as np
 from triton.runtime.interpreter import TensorHandle
 
-from . import libdevice
+from . import approximate
 from .findings import EmulatorError, Finding, current_place
 
 _ONE = re.compile(r"^\s*([a-z0-9.]+)\s+\$0\s*,\s*\$1\s*;?\s*$")
 
 _KNOWN: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "tanh.approx.f32": np.tanh,
-    "ex2.approx.f32": np.exp2,
-    "ex2.approx.ftz.f32": np.exp2,
-    "lg2.approx.f32": np.log2,
-    "lg2.approx.ftz.f32": np.log2,
-    "rcp.approx.f32": np.reciprocal,
-    "rcp.approx.ftz.f32": np.reciprocal,
     "rcp.rn.f32": np.reciprocal,
-    "sqrt.approx.f32": np.sqrt,
     "sqrt.rn.f32": np.sqrt,
-    "rsqrt.approx.f32": libdevice.rsqrt,
-    "rsqrt.approx.ftz.f32": libdevice.rsqrt,
-    "sin.approx.f32": np.sin,
-    "cos.approx.f32": np.cos,
+    **{f"{name}.approx.f32": function for name, function in approximate.PTX.items()},
+    **{f"{name}.approx.ftz.f32": approximate.PTX[name] for name in approximate.FLUSHING},
 }
 
 

@@ -1,6 +1,7 @@
 """The elementwise functions of CUDA's libdevice, computed in float64 and rounded once to the result's type.
 
-libdevice documents at most a few ulp for each of them; the emulator's result is the one in the middle.
+libdevice documents at most a few ulp for each of them; the emulator's result is the one in the middle. Those that are
+called fast are as far off as is documented (`approximate`).
 """
 
 import math
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arithmetic, bessel
+from . import approximate, arithmetic, bessel
 from .findings import EmulatorError, Finding, current_place
 
 _ROOT_PI, _ROOT_2 = math.sqrt(math.pi), math.sqrt(2)
@@ -173,11 +174,7 @@ _FLOAT: dict[str, _Function] = {
 }
 for _name in ("add", "div", "mul", "sub", "rcp", "sqrt"):
     _FLOAT[f"d{_name}_rn"] = _FLOAT[f"f{_name}_rn"]
-for _name in ("cos", "exp", "exp10", "log", "log10", "log2", "pow", "sin", "tan"):
-    _FLOAT[f"fast_{_name}"] = _FLOAT[_name]
-_FLOAT["fast_fdivide"] = lambda x, y: np.where(
-    (np.abs(y) > 2.0**126) & (np.abs(y) < 2.0**128), np.where(np.isinf(x), np.nan, 0.0 * x / y), np.divide(x, y)
-)
+_FLOAT |= {f"fast_{_name}": _function for _name, _function in approximate.FAST.items()}
 
 # Functions that take or return integers see their arguments as they are.
 _RAW: dict[str, _Function] = {

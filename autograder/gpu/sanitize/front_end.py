@@ -10,6 +10,7 @@ from ..devices import DEVICES, JUDGED
 from ..rules import RULES
 from .subprocesses import unreported
 
+_DESCRIPTOR = "make_tensor_descriptor"  # in the text of a kernel that may make one
 _STAGES = 3  # of a loop that Triton pipelines, by default
 _LATER = {"sm_80": ("sm_90",)}  # where what a target refuses may compile
 
@@ -38,26 +39,31 @@ class FrontEnd:
                 why = row["message"].removesuffix(f": {ADVICE}")  # which is for an answer to an exercise
                 return {"skipped": {"what": "compiler", "kernel": row["kernel"], "why": why}}
             if row["status"] == "fail":
-                return {"finding": _refused(form, row, self._elsewhere(launch))}
-            if self._may_be_too_large(form) and (finding := self._too_large(form, launch)):
+                return {"finding": _refused(form, row, elsewhere=self._elsewhere(launch))}
+            if self._may_not_be_launched(form, launch) and (finding := self._not_launched(form, launch)):
                 return {"finding": finding}
         return {}
 
-    def _may_be_too_large(self, form: FormData) -> bool:
-        """Says whether the blocks that products need at a time, in so many stages, could exceed the shared memory."""
+    def _may_not_be_launched(self, form: FormData, launch: KernelLaunch) -> bool:
+        """Says whether the blocks that products need at a time, in so many stages, could exceed the shared memory, or
+        descriptors made in the kernel need scratch memory without an allocator.
+        """
+        if _DESCRIPTOR in launch.source and not launch.allocates:
+            return True
         products, stages = form.get("products", []), form["launch"]["options"].get("num_stages", _STAGES)
         need = stages * sum(operands for operands, _ in products) + max((result for _, result in products), default=0)
         return bool(need > self._target.shared)
 
-    def _too_large(self, form: FormData, launch: KernelLaunch) -> FindingData | None:
-        """The finding of a launch that needs more shared memory than the GPU has."""
+    def _not_launched(self, form: FormData, launch: KernelLaunch) -> FindingData | None:
+        """The finding of a launch that needs more memory than the GPU, or Triton's launcher, has for it."""
         if not self._compiler:
             return None
         with unreported():
             rows = front_end([launch], self._compiler, target=self._target.name, whole=True)
         for row in rows:
-            if row["status"] == "fail" and row["shared"] and self._target.refuses(row["shared"]):
-                return _refused(form, row)
+            if row["status"] == "fail" and row["shared"] is not None:
+                rule = _RESOURCES if self._target.refuses(row["shared"]) else _UNSUPPORTED
+                return _refused(form, row, rule, "cannot be launched on a GPU")
         return None
 
     def _elsewhere(self, launch: KernelLaunch) -> str:
@@ -116,14 +122,17 @@ _UNSUPPORTED = {"kind": "unsupported", "level": RULES["unsupported"].level, "cur
 _RESOURCES = {"kind": "resources", "level": RULES["resources"].level, "cure": RULES["resources"].cure}
 
 
-def _refused(form: FormData, row: dict[str, Any], elsewhere: str = "") -> FindingData:
+def _refused(
+    form: FormData,
+    row: dict[str, Any],
+    rule: dict[str, str] = _UNSUPPORTED,
+    refused: str = "does not compile for a GPU",
+    elsewhere: str = "",
+) -> FindingData:
     """The finding of a kernel that the GPU would not run. elsewhere: a sentence on one that would."""
     kernel, file, line = row["kernel"], form["file"], row["line"] or form["line"]
     where = f", line {line}, `{row['line_text']}`" if row["line_text"] else ""
     ran = "runs here and " if form["ran"] else ""
-    rule, refused = _UNSUPPORTED, "does not compile for a GPU"
-    if row["shared"]:
-        rule, refused = _RESOURCES, "cannot be launched on a GPU"
     message = f"`{kernel}` {ran}{refused}{where}: {_sentence(row)}{row['only_in']}{elsewhere}"
     where_of = {"kernel": kernel, "file": file, "line": line, "source": row["line_text"]}
     nowhere = {"program": None, "tensor": "", "offset": None}

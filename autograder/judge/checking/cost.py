@@ -37,6 +37,9 @@ _FEWER_NUMBERS = (
     "numbers: launch it with more warps, of which there are up to 32, or hold fewer tensors at once."
 )
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
+_LEFT_OUT = (
+    "Triton's compiler leaves out a load whose value decides nothing. What in the kernel is known when it is compiled?"
+)
 _ACCEPTED = "The emulator runs Python; a GPU runs what Triton's compiler accepts."
 
 
@@ -201,6 +204,8 @@ def judge_compile(
     wrong = next((row for row in report["targets"] if row["status"] == "fail"), None)
     hint = (wrong["advice"] or _ACCEPTED) if wrong else ""
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
+    if report["status"] == "pass" and (reason := _leaves_out_loads(judged, report["targets"])):
+        return report, [_compiled("fail", reason, _LEFT_OUT, Quality.CORRECT)]
     rows = [row for row in report["targets"] if row["status"] == "fail"]
     if rows and all(row["slow"] for row in rows):
         late = CaseResult(
@@ -219,6 +224,20 @@ def judge_compile(
         Category.PLAIN,
     )
     return report, [_compiled(report["status"], report["reason"], hint, kind, category)]
+
+
+def _leaves_out_loads(judged: list[Judged], rows: list[Figures]) -> str:
+    """A sentence on a case whose kernels load something here and, compiled, nothing at all: what they compute there
+    follows from no input. "" where there is none, or not all of its launches were compiled.
+    """
+    for one in judged:
+        launches = one.outcome.launches if one.outcome and one.result.status == "pass" else ()
+        loaded = sum(moved["loaded"] for moved in one.outcome.traffic.values()) if launches and one.outcome else 0
+        reads = [[row["reads"] for row in rows if _is_among([row])(launch)] for launch in launches]
+        if loaded and all(known and not any(known) and None not in known for known in reads):
+            where = f"in the case “{one.result.name}”"
+            return f"Its kernels load {loaded:,} bytes here {where}, and compiled for {rows[0]['target']} nothing."
+    return ""
 
 
 def measured_launches(record: Exercise | Witness, judged: list[Judged]) -> list[KernelLaunch]:

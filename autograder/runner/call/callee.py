@@ -140,9 +140,9 @@ class Callee:
             return bool(results) and not _without_derivative(results, args)
         return False
 
-    def in_form(self, form: CallForm) -> Callable[..., Any]:
+    def in_form(self, form: CallForm, twice: bool = False) -> Callable[..., Any]:
         """Returns what a runner calls for this form: `call`, or what says whether a result is attached to the graph."""
-        return (lambda *args: torch.tensor(self.attached(args))) if form.asked else self.call(form.above)
+        return (lambda *args: torch.tensor(self.attached(args))) if form.asked else self.call(form.above, twice)
 
     def call(self, above: int, twice: bool = False) -> Callable[..., Any]:
         """Returns what a runner calls: returns the results, and where there are ``above`` upstream gradients those of
@@ -203,14 +203,13 @@ def _of_leaves(callee: Callee, nesting: Nesting, inputs: int) -> Callee:
     return replace(callee, function=call, signature=signature, backward=callee.backward and backward)
 
 
-def function_of(given: Any, form: CallForm) -> Callable[..., Any]:
-    """``given``, whatever it is, as a function of all arguments that the form names; a class of modules is made.
-    Raises CompareError.
+def callee_in_form(given: Any, form: CallForm) -> Callee:
+    """``given``, whatever it is, as what takes all arguments that the form names; a class of modules is made. Raises
+    CompareError.
     """
     made = Callee.made(given, form.initial, form.seed)
     callee = Callee.of(made, "candidate", form)
-    callee = callee.matched(dict(form.parameters), form.inputs)
-    return callee.in_form(form)
+    return callee.matched(dict(form.parameters), form.inputs)
 
 
 def _without_derivative(results: list[Tensor], args: Args) -> bool:

@@ -32,8 +32,7 @@ class Call:
     answer, too; where it is None, random numbers of the same layout.
     choice: names the configuration of each autotuned kernel, which nothing that the answer passes decides then.
     memory: bytes that the answer's process may hold for this call, where the runner can limit them (`Facts`).
-    twice: whether gradients are those of a second way through the graph (`Callee`); of code in a sandbox those of the
-    first.
+    twice: whether gradients are those of a second way through the graph (`Callee`).
     fresh: whether the answer is called in a process that no other call was made in, where there are processes.
     """
 

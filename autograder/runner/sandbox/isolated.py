@@ -136,23 +136,24 @@ class Isolated:
         """
         if self.backend != "triton":
             return Examined(call, self._alone(ChildCall(call.args, 0), call, self.limits))
-        probe_input = ChildCall(call.new_probe_input().args, plan=True, choice=call.choice)
-        asked = Asked.of(self._ask(dict(self._job), [probe_input], call.layouts, process=_OF_PROBE_INPUTS))
-        return ReplayOfProbe(self._answering, call, asked, lambda: self.examine(call).proven)
+        probe_input, job = ChildCall(call.new_probe_input().args, plan=True, choice=call.choice), self._job_of(call)
+        asked = Asked.of(self._ask(job, [probe_input], call.layouts, process=_OF_PROBE_INPUTS))
+        return ReplayOfProbe(replace(self._answering, job=job), call, asked, lambda: self.examine(call).proven)
 
     def proof(self, call: Call) -> Proof:
         """Calls a Triton answer on a probe input, for the record, then on the arguments."""
         probe_input = ChildCall(call.new_probe_input().args, plan=True, needed=False)
         calls = [probe_input, ChildCall(call.args, 0, fill=call.fill), ChildCall(call.args, plan=True)]
         calls = [replace(made, choice=call.choice) for made in calls]
-        asked, repeated = Asked.of(self._ask(dict(self._job), calls, call.layouts)), replace(call, probe_input=None)
-        return Proof(self._answering, call, asked, lambda: self.examine(repeated).first)
+        job, repeated = self._job_of(call), replace(call, probe_input=None)
+        asked = Asked.of(self._ask(job, calls, call.layouts))
+        return Proof(replace(self._answering, job=job), call, asked, lambda: self.examine(repeated).first)
 
     def _any(self, call: Call) -> "_AnyCode":
         """Calls code that computes as it likes on a probe input, then on the arguments."""
         probe_input = call.new_probe_input()
         calls = [ChildCall(probe_input.args, 1, needed=False), ChildCall(call.args, 0, fill=call.fill)]
-        return _AnyCode(call, Asked.of(self._ask(dict(self._job), calls, call.layouts)).beside(probe_input), self)
+        return _AnyCode(call, Asked.of(self._ask(self._job_of(call), calls, call.layouts)).beside(probe_input), self)
 
     def once(self, call: Call, order: int | None = None, fill: float | None = None) -> Outcome:
         """The call and nothing else, in the process of the last one."""
@@ -160,15 +161,19 @@ class Isolated:
 
     def _alone(self, made: ChildCall, call: Call, limits: Limits | None = None) -> Outcome:
         """The outcome of one call. limits: in a process of its own, which has these."""
-        came, *_ = self._ask(dict(self._job), [made], call.layouts, limits=limits, alone=limits is not None)
+        came, *_ = self._ask(self._job_of(call), [made], call.layouts, limits=limits, alone=limits is not None)
         return came.outcome
 
     def _torch(self, call: Call) -> "_ExaminedIsolated":
         """Calls the answer on a probe input, then twice on the arguments."""
         probe_input = call.new_probe_input()
         calls = [ChildCall(probe_input.args, 2, needed=False), ChildCall(call.args, 0), ChildCall(call.args, 1)]
-        asked = Asked.of(self._ask(dict(self._job), calls, call.layouts))
+        asked = Asked.of(self._ask(self._job_of(call), calls, call.layouts))
         return _ExaminedIsolated(call, asked.beside(probe_input), asked.second and asked.second.outcome, self)
+
+    def _job_of(self, call: Call) -> dict[str, Any]:
+        """The job of calling the answer for this call."""
+        return self._job | {"twice": call.twice}
 
     def _ask(
         self,
@@ -247,7 +252,8 @@ class _Replayed(Examined):
     @cached_property
     def again(self) -> Outcome:
         """The outcome of the kernels alone."""
-        self._watch(self._proof)
+        if not self.call.twice:  # or each operator would count twice
+            self._watch(self._proof)
         return self.first if self._proof.method else self._proof.again
 
     @property

@@ -8,6 +8,8 @@ from dataclasses import replace
 from ...gpu import KernelLaunch, imported_kernels
 from ..call.package import PackageModule, absolute
 
+_SETS_ALLOCATOR = re.compile(r"\bset_allocator\s*\(")
+
 
 class Sources:
     """The texts of an answer. text: its own, as far as it is Python; of a file in a package the file's. name, modules:
@@ -18,6 +20,7 @@ class Sources:
         self.text, self.name = text, name
         self.modules = {module.name: module for module in modules}
         texts = {name: module.source for name, module in self.modules.items()} | {self.name: self.text}
+        self.allocates = any(map(_SETS_ALLOCATOR.search, texts.values()))
         self.helpers = imported_kernels(texts, self._origin) if self.modules else {}
 
     def text_with(self, kernel: str) -> str:
@@ -32,8 +35,13 @@ class Sources:
         return origin if origin in self.modules else None
 
     def completed(self, launch: KernelLaunch | str) -> KernelLaunch | str:
-        """A launch that a child described, with the texts that this process has."""
-        if not self.modules or isinstance(launch, str):
+        """A launch that a child described, with the texts that this process has, and an allocator where one of them
+        sets it: a replay has nothing of the answer that could.
+        """
+        if isinstance(launch, str):
+            return launch
+        launch = replace(launch, allocates=self.allocates)
+        if not self.modules:
             return launch
         modules = {"triton": "triton"} | dict(launch.modules)  # which only the decorator names
         return replace(launch, source=self.text_with(launch.kernel), helpers=self.helpers, modules=modules)

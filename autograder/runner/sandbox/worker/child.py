@@ -17,7 +17,7 @@ from ....gpu import ADVICE, Finding, KernelLaunch
 from ...call import borrowed
 from ...call.answer import Answer, AnswerError, AnswerRefused, NoFunction, load, trace
 from ...call.call_history import FollowedElement, parting
-from ...call.callee import CompareError, function_of
+from ...call.callee import Callee, CompareError, callee_in_form
 from ...call.contract import CallForm, Contract
 from ...call.elements import span
 from ...call.given import shares_memory
@@ -50,12 +50,13 @@ def run(
     """Does what ``job`` says, and the jobs that follow it. inputs, outputs, status, go: descriptors of shared memory,
     of shared memory, of a pipe to write to, and of a socket to read from.
 
-    job: ``mode`` (``answer | replay``), ``contract``, ``backend``, ``answer`` or, to replay, ``plan`` and
-    ``kernels``, and ``calls``: for each ``args``, ``shuffle``, ``fill``, ``plan`` (whether to record one),
-    ``launches`` (whether to report them) and ``room`` (where in ``outputs`` its own go, or null). An empty line is
-    written after each of the ``steps`` of loading an answer, one a cell, so that the parent knows which
-    one did not end; then a line after each call. Over the socket comes a datagram for the next call, or with three
-    descriptors that of another job, whatever is left of this one. The answer is the same for all jobs.
+    job: ``mode`` (``answer | replay``), ``contract``, ``backend``, ``answer`` and ``twice`` (whether gradients are of a
+    second way through the graph) or, to replay, ``plan`` and ``kernels``, and ``calls``: for each ``args``,
+    ``shuffle``, ``fill``, ``plan`` (whether to record one), ``launches`` (whether to report them) and ``room`` (where
+    in ``outputs`` its own go, or null). An empty line is written after each of the ``steps`` of loading an answer, one
+    a cell, so that the parent knows which one did not end; then a line after each call. Over the socket comes a
+    datagram for the next call, or with three descriptors that of another job, whatever is left of this one. The answer
+    is the same for all jobs.
     """
     parent, contract = _Parent(status, go, job["steps"]), Contract.of(job["contract"])
     form = contract.form
@@ -153,7 +154,7 @@ class _Functions:
 
     def __init__(self, gpu: bool) -> None:
         self._gpu = gpu
-        self._answer: Callable[..., Any] | BaseException | None = None
+        self._answer: Callable[..., Any] | Callee | BaseException | None = None
         self.failed: list[AnswerError] = []  # the first of each of the answer's cells
         self._kernels: Kernels | None = None
         self._cut_out: dict[str, Any] | None = None
@@ -171,6 +172,8 @@ class _Functions:
                 self._answer = _answer(job["answer"], contract.form, loaded, self.failed)
             except BaseException as error:
                 self._answer = error
+        if isinstance(self._answer, Callee) and contract.form:
+            return Repeated(self._answer.in_form(contract.form, job["twice"]))
         return self._answer if isinstance(self._answer, BaseException) else Repeated(self._answer)
 
     def follow(self, call: dict[str, Any], runner: InProcess, inputs: mmap.mmap) -> dict[str, Any]:
@@ -252,7 +255,7 @@ def _trouble(error: BaseException) -> Trouble:
 
 def _answer(
     given: dict[str, Any], form: CallForm | None, loaded: Callable[[], None], failed: list[AnswerError]
-) -> Callable[..., Any]:
+) -> Callable[..., Any] | Callee:
     answer = Answer.of(given)
     try:
         found = load(answer, loaded, go_on=not form, failed_in=failed.append)
@@ -262,7 +265,7 @@ def _answer(
         if form and error.stopped:
             error.args = (f"{answer.defining_cell} stopped with {error.stopped}",)
         raise
-    return function_of(found, form) if form else found
+    return callee_in_form(found, form) if form else found
 
 
 def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
