@@ -348,7 +348,7 @@ def test_a_mask_that_leaves_a_dimension_out_is_told(kind, advice, side):
 @pytest.mark.parametrize(
     ("launch", "advice"),
     [
-        ({"kind": "label as a column"}, "An index in it is negative, as a label of -100 is"),
+        ({"kind": "label as a column"}, "An index in it is negative: take it for an offset only where it is valid."),
         ({"kind": "", "programs": 50}, "The grid has 50 programs, one for each column, and x_ptr has 9 rows."),
         ({"kind": "", "strides": (1, 50)}, "compare each index with the size of its dimension, and multiply it by"),
     ],
@@ -359,3 +359,14 @@ def test_an_access_outside_is_told_with_what_led_there(launch, advice):
         run_rows(**launch)
     assert advice in str(caught.value)
     assert "The load has no mask" not in str(caught.value)
+
+
+@triton.jit
+def descriptor_kernel(x_ptr, y_ptr, rows, stride, BLOCK: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, [rows, BLOCK], [stride, 1], [8, BLOCK])
+    tl.store(y_ptr + tl.arange(0, BLOCK), tl.sum(x.load([0, 0]), 0))
+
+
+def test_the_strides_of_a_descriptor_that_is_refused_are_told():
+    with Emulator(), pytest.raises(EmulatorError, match="16-byte aligned; the strides are 1,022 and 2 bytes"):
+        descriptor_kernel[(1,)](torch.zeros(8, 511).half(), torch.zeros(16).half(), 8, 511, BLOCK=16)

@@ -6,8 +6,10 @@ import re
 from collections import Counter
 
 Numbers = dict[str, int | dict[str, int] | None]  # of machine code: see the package's docstring
-NUMBERS = ("registers", "scalar_registers", "spills", "shared", "loads", "stores", "load_bits", "store_bits")
-NUMBERS += ("scratch", "reads")
+NUMBERS = (
+    *("registers", "scalar_registers", "spills", "shared", "scratch"),
+    *("loads", "stores", "load_bits", "store_bits", "reads"),
+)
 
 
 class UnreadableAssembly(Exception):

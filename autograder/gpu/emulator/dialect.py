@@ -233,9 +233,20 @@ def with_constant_stride(make: Callable[..., Any]) -> Callable[..., Any]:
         last = strides[-1] if len(strides) else None
         if isinstance(last, tl.tensor) and (last.handle.data == 1).all():
             strides = [*strides[:-1], 1]
-        return make(base, shape, strides, *rest, **named)
+        try:
+            return make(base, shape, strides, *rest, **named)
+        except AssertionError as error:
+            each = base.dtype.element_ty.primitive_bitwidth // 8
+            lengths = " and ".join(f"{each * int(_number(stride)):,}" for stride in strides)
+            raise AssertionError(f"{error}; the strides are {lengths} bytes") from None
 
     return made
+
+
+def _number(value: Any) -> Any:
+    """The first program's, of a number that a kernel computes with."""
+    value = getattr(value, "value", value)
+    return value.handle.data.flat[0] if isinstance(value, tl.tensor) else value
 
 
 def index(value: tl.tensor) -> int:

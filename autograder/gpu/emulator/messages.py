@@ -100,7 +100,7 @@ def _advice(verb: str, region: Region, miss: Outside, mask: np.ndarray | None, p
         copied = ", or call `.contiguous()` first" if verb == "load" else ""  # a store in a copy is lost
         return f"Pass the tensor's strides to the kernel and use them{copied}."
     if miss.offset < 0:
-        return "An index in it is negative, as a label of -100 is: take it for an offset only where it is valid."
+        return "An index in it is negative: take it for an offset only where it is valid."
     rows = region.shape[0] if len(region.shape) == 2 else 0
     if rows and program[0] >= rows and grid[0] == region.shape[1]:
         return f"The grid has {grid[0]:,} programs, one for each column, and {region.name} has {count(rows, 'row')}."
