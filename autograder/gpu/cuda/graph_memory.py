@@ -89,5 +89,5 @@ class GraphMemory:
             if not there or id(storage) in self._storages:
                 return tensor
             return OutsideTensor(
-                weakref.ref(storage), tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset()
+                weakref.ref(storage), tensor.dtype, tensor.shape, tensor.stride(), int(tensor.storage_offset())
             )
