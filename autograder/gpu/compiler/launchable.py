@@ -47,7 +47,7 @@ def _crowded(launch: KernelLaunch, target: Target, result: Json) -> str:
 
 
 def at_a_time(gpu: Properties, warps: int, registers: int, shared: int) -> int:
-    """How many programs a multiprocessor holds. registers: of a thread. shared: bytes of a program. Source: CUDA C++
+    """The number of programs that a multiprocessor holds. registers: of a thread. shared: bytes of a program. Source: CUDA C++
     programming guide, table of technical specifications per compute capability.
     """
     threads = warps * gpu.warp_size

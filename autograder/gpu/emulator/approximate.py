@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-_Function = Callable[..., np.ndarray]
+_Approximation = Callable[..., np.ndarray]
 _Error = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of an argument and the exact result, the largest error
 
 
@@ -33,7 +33,7 @@ def near_one(bits: float, elsewhere: _Error) -> _Error:
     return lambda x, exact: np.where((x >= 0.5) & (x <= 2), 2.0**-bits, elsewhere(x, exact))
 
 
-def off(exact: _Function, error: _Error) -> _Function:
+def off(exact: _Approximation, error: _Error) -> _Approximation:
     """``exact``, in float64, with the largest error on one side or the other; results that are 0, infinite, NaN or
     exact at x = 0 stay.
     """
@@ -63,7 +63,7 @@ def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 LOG2 = off(np.log2, near_one(22, ulp(2)))
 SIN, COS = off(np.sin, absolute(21.41, np.pi)), off(np.cos, absolute(21.19, np.pi))
-FAST: dict[str, _Function] = {
+FAST: dict[str, _Approximation] = {
     "exp": off(np.exp, ulp(2, 1.173)),
     "exp10": off(lambda x: np.power(10.0, x), ulp(2, 2.97)),
     "log": off(np.log, near_one(21.41, ulp(3))),
@@ -77,7 +77,7 @@ FAST: dict[str, _Function] = {
     "fdivide": divide,
 }
 FLUSHING = ("ex2", "lg2", "rcp", "sqrt", "rsqrt", "sin", "cos")  # that have a form with .ftz
-PTX: dict[str, _Function] = {
+PTX: dict[str, _Approximation] = {
     "ex2": off(np.exp2, relative(22)),
     "lg2": off(np.log2, near_one(22, relative(22))),
     "rcp": off(np.reciprocal, relative(23)),

@@ -172,9 +172,12 @@ class _Functions:
                 self._answer = _answer(job["answer"], contract.form, loaded, self.failed)
             except BaseException as error:
                 self._answer = error
-        if isinstance(self._answer, Callee) and contract.form:
+        if isinstance(self._answer, BaseException):
+            return self._answer
+        if isinstance(self._answer, Callee):
+            assert contract.form is not None
             return Repeated(self._answer.in_form(contract.form, job["twice"]))
-        return self._answer if isinstance(self._answer, BaseException) else Repeated(self._answer)
+        return Repeated(self._answer)
 
     def follow(self, call: dict[str, Any], runner: InProcess, inputs: mmap.mmap) -> dict[str, Any]:
         """Follows an element of a result; where that is asked for, the report says where it parts from the one that was
