@@ -47,8 +47,8 @@ def _crowded(launch: KernelLaunch, target: Target, result: Json) -> str:
 
 
 def at_a_time(gpu: Properties, warps: int, registers: int, shared: int) -> int:
-    """The number of programs that a multiprocessor holds. registers: of a thread. shared: bytes of a program. Source: CUDA C++
-    programming guide, table of technical specifications per compute capability.
+    """The number of programs that a multiprocessor holds. registers: of a thread. shared: bytes of a program. Source:
+    CUDA C++ programming guide, table of technical specifications per compute capability.
     """
     threads = warps * gpu.warp_size
     allocated = threads * math.ceil(registers / _REGISTERS_AT_A_TIME) * _REGISTERS_AT_A_TIME
