@@ -12,6 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
 from ..judge import Store
+from .appeals import Appeal, AppealReader, appeal
 from .nbgrader.export import rows_of
 from .nbgrader.pages import REPORT
 from .nbgrader.rebuild import MOVED, NOT_GRADED, RECORD, grade_id
@@ -133,7 +134,7 @@ class Moved:
 @dataclass(frozen=True)
 class Findings:
     """Holds what was found in a class's assignment. unchecked: (student, answer) for each answer that waits for a
-    person. moved: by the last regrade.
+    person. moved: by the last regrade. appeals: those that wait first.
     """
 
     assignment: str
@@ -141,6 +142,7 @@ class Findings:
     answers: tuple[ExerciseFindings, ...]
     unchecked: tuple[tuple[str, str], ...]
     moved: tuple[Moved, ...] = ()
+    appeals: tuple[Appeal, ...] = ()
 
 
 def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any]]) -> Findings:
@@ -151,10 +153,14 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
     for entry in store.made():
         seconds[entry["key"]] += entry["seconds"]
     unchecked, moved, counted = [], [], set()
+    reader, asked = AppealReader(courses, assignment), list[tuple[tuple[str, str, str], str, str]]()
     rows = [row for row in rows if row["assignment"] == assignment]
     for row in rows:
         for path in _files(courses, "autograded", row["student_id"], assignment, "*.ipynb"):
-            for cell in nbformat.read(path, as_version=4).cells:
+            notebook, place = nbformat.read(path, as_version=4), (path.stem, assignment, row["student_id"])
+            reasons = reader.reasons(row["student_id"], path.stem, notebook)
+            asked += [(place, answer, reason) for answer, reason in reasons.items()]
+            for cell in notebook.cells:
                 record, answer = cell.metadata.get(RECORD, {}), grade_id(cell).removesuffix("-check")
                 report = next((o.data[REPORT] for o in cell.get("outputs", ()) if REPORT in o.get("data", {})), None)
                 if NOT_GRADED in record:
@@ -170,7 +176,9 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
                     order.setdefault(answer, []).append(LearnerCheck(row["student_id"], answer, report, took))
     answers = tuple(ExerciseFindings(name, tuple(checks)) for name, checks in order.items())
     learners = tuple(_learner(courses, row) for row in rows)
-    return Findings(assignment, learners, answers, tuple(unchecked), tuple(moved))
+    with Gradebook(courses.db_url) as gradebook:
+        appeals = sorted((appeal(gradebook, *one) for one in asked), key=lambda appeal: bool(appeal.decision))
+    return Findings(assignment, learners, answers, tuple(unchecked), tuple(moved), tuple(appeals))
 
 
 def _costs(costs: Sequence[Mapping[str, Any]]) -> str:

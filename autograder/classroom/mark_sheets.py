@@ -9,21 +9,25 @@ from pathlib import Path
 
 from .nbgrader.export import FORMULA, safe
 
-COLUMNS = ("student", "question", "points", "of", "rubric", "comment", "answer")
+COLUMNS = ("student", "question", "points", "of", "automatic", "rubric", "comment", "appeal", "answer")
 NEEDED = ("student", "question", "points", "comment")
 LONGEST = 4_000  # characters of an answer: a cell of a spreadsheet holds 32,767, and formgrader shows all of it
 
 
 @dataclass(frozen=True)
 class MarkRow:
-    """A row. points: None where none are given; rubric: names of lines of the rubric; place: ``marks.csv, line 3``."""
+    """A row. points: None where none are given; automatic: the points of a check, None where there is none; rubric:
+    names of lines of the rubric; appeal: the learner's reason, "" where there is none; place: ``marks.csv, line 3``.
+    """
 
     student: str
     question: str
     points: float | None = None
     most: float = 0.0
+    automatic: float | None = None
     rubric: tuple[str, ...] = ()
     comment: str = ""
+    appeal: str = ""
     answer: str = ""
     place: str = ""
 
@@ -49,8 +53,9 @@ def sheet(rows: Iterable[MarkRow]) -> str:
     table = csv.writer(text)
     table.writerow(COLUMNS)
     for row in rows:
-        points = "" if row.points is None else f"{row.points:g}"
-        cells = (row.student, row.question, points, f"{row.most:g}", "", row.comment, row.answer[:LONGEST])
+        points, automatic = ("" if number is None else f"{number:g}" for number in (row.points, row.automatic))
+        before = (row.student, row.question, points, f"{row.most:g}", automatic, "")
+        cells = (*before, row.comment, row.appeal, row.answer[:LONGEST])
         table.writerow([safe(cell) for cell in cells])
     return text.getvalue()
 

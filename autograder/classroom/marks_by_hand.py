@@ -2,8 +2,9 @@
 
 import argparse
 import difflib
+import functools
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 
 from ..words import Exit, UsageError, count
+from .appeals import AppealReader, decision, is_decided
 from .class_report import FOLDER
 from .course import NoCourse, configured
 from .mark_sheets import BadMark, MarkRow, Rubric, rows_in, rubric_in, shared, sheet
@@ -22,6 +24,7 @@ from .nbgrader.export import Grades
 from .nbgrader.rebuild import RECORD, UNREAD, grade_id
 
 RUBRIC = "rubric.csv"
+Reasons = Callable[[str, str], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -68,24 +71,34 @@ def write(
 
 
 def _rows(gradebook: Gradebook, courses: CourseDirectory, assignment: str) -> Iterator[MarkRow]:
-    """The rows of all submissions, but for notebooks that could not be read: nothing in them can be marked."""
+    """The rows of all submissions: what a person marks, has marked, or is asked to look at again. Notebooks that could
+    not be read have none: nothing in them can be marked.
+    """
     try:
         submissions = gradebook.find_assignment(assignment).submissions
     except MissingEntry as error:
         raise NoCourse(str(error)) from None
+    reader = AppealReader(courses, assignment)
     for submission in sorted(submissions, key=lambda submission: submission.student_id):
         for notebook in submission.notebooks:
-            grades = [grade for grade in notebook.grades if grade.needs_manual_grade or grade.manual_score is not None]
-            graded = _graded(courses, assignment, submission.student_id, notebook.name) if grades else None
+            graded = _graded(courses, assignment, submission.student_id, notebook.name)
             if graded and UNREAD in graded.metadata.get(RECORD, {}):
                 continue
             answers = {grade_id(cell): cell.source for cell in graded.cells} if graded else {}
-            for grade in sorted(grades, key=lambda grade: grade.name):
+            appeals = reader.reasons(submission.student_id, notebook.name, graded) if graded else {}
+            for grade in sorted(notebook.grades, key=lambda grade: grade.name):
                 name = grade.name.removesuffix(CHECK)
-                points = None if grade.needs_manual_grade else grade.manual_score
-                comment = _comment(gradebook, grade).manual_comment or ""
-                answer = answers.get(name, "")
-                yield MarkRow(submission.student_id, name, points, grade.max_score, (), comment, answer)
+                if grade.needs_manual_grade or grade.manual_score is not None or name in appeals:
+                    yield MarkRow(
+                        submission.student_id,
+                        name,
+                        None if grade.needs_manual_grade else grade.manual_score,
+                        grade.max_score,
+                        grade.auto_score,
+                        comment=_comment(gradebook, grade).manual_comment or "",
+                        appeal=appeals.get(name, ""),
+                        answer=answers.get(name, ""),
+                    )
 
 
 def _graded(courses: CourseDirectory, assignment: str, student: str, notebook: str) -> NotebookNode | None:
@@ -101,7 +114,8 @@ def read_back(courses: CourseDirectory, assignment: str, files: Sequence[Path], 
     rubric = rubric_in(Path(courses.root) / RUBRIC, assignment)
     read = [row for path in files for row in rows_in(path)]
     with Gradebook(courses.db_url) as gradebook:
-        checked = list(_checked(gradebook, assignment, read, rubric))
+        reasons = functools.cache(functools.partial(_reasons, courses, assignment, AppealReader(courses, assignment)))
+        checked = list(_checked(gradebook, assignment, read, rubric, reasons))
         bad = [mark for mark in checked if isinstance(mark, BadMark)]
         for error in bad:
             print(error, file=sys.stderr)
@@ -120,10 +134,18 @@ def read_back(courses: CourseDirectory, assignment: str, files: Sequence[Path], 
     return Exit.NOT_PASSED if bad else Exit.PASSED
 
 
+def _reasons(
+    courses: CourseDirectory, assignment: str, reader: AppealReader, student: str, name: str
+) -> Mapping[str, str]:
+    """The reasons of a student's appeals by answer, in the notebook of this name."""
+    graded = _graded(courses, assignment, student, name)
+    return reader.reasons(student, name, graded) if graded else {}
+
+
 def _checked(
-    gradebook: Gradebook, assignment: str, rows: Iterable[MarkRow | BadMark], rubric: Rubric
+    gradebook: Gradebook, assignment: str, rows: Iterable[MarkRow | BadMark], rubric: Rubric, reasons: Reasons
 ) -> Iterator[GivenMark | BadMark]:
-    """Each row with its grade, or why it cannot be given."""
+    """Each row with its grade, or why it cannot be given. reasons: those of appeals, of a student and a notebook."""
     seen: dict[tuple[str, str], MarkRow] = {}
     for row in rows:
         if isinstance(row, BadMark):
@@ -136,7 +158,9 @@ def _checked(
                 raise BadMark(
                     f"{row.place}: {row.student}, {row.question} is marked otherwise in {first.place}; keep one"
                 )
-            yield _mark(gradebook, assignment, row, rubric)
+            mark = _mark(gradebook, assignment, row, rubric)
+            reason = reasons(row.student, mark.grade.notebook.name).get(row.question, "")
+            yield _decided(mark, reason, _comment(gradebook, mark.grade).manual_comment or "") if reason else mark
         except BadMark as error:
             yield error
 
@@ -153,6 +177,20 @@ def _mark(gradebook: Gradebook, assignment: str, row: MarkRow, rubric: Rubric) -
     if points is not None and not 0 <= points <= grade.max_score + (grade.extra_credit or 0.0):
         raise BadMark(f"{row.place}: {points:g} points, of at most {grade.max_score:g}; give 0 to {grade.max_score:g}")
     return GivenMark(row, grade, points, "\n".join(filter(None, [*(line.comment for line in lines), row.comment])))
+
+
+def _decided(mark: GivenMark, reason: str, comment: str) -> GivenMark:
+    """The mark; where an appeal with this reason waits, with a comment that decides it. comment: as it is now. Raises
+    BadMark.
+    """
+    grade, row = mark.grade, mark.row
+    before = None if grade.needs_manual_grade else grade.score
+    points = before if mark.points is None else mark.points
+    if is_decided(comment, reason) or points is None or (points == before and mark.comment in ("", comment)):
+        return mark
+    if mark.comment in ("", comment):
+        raise BadMark(f"{row.place}: {row.student} appeals about {row.question}; write the reason of {points:g} points")
+    return replace(mark, comment=decision(reason, before, points, grade.max_score, mark.comment))
 
 
 def _grade(gradebook: Gradebook, assignment: str, row: MarkRow) -> Grade:

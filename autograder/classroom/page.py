@@ -54,6 +54,7 @@ def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
     """The page of one assignment, which will lie in ``folder``. similar: how many groups `similar_page` shows."""
     parts = [
         f"<h1>{escape(found.assignment)}</h1>{_overview(found)}",
+        _section("Appeals", _appeals(found)),
         _section("Scores", _wide(figures.scores(found))),
         _section("Points that a regrade changed", _moved(found)),
         _section("Exercises", _wide(figures.outcomes(found.answers)) + _answers(found) if found.answers else ""),
@@ -160,6 +161,17 @@ def _moved(found: Findings) -> str:
         points = [_right(f"{score:g}") for score in (one.before, one.now)]
         rows.append([escape(one.student), escape(one.answer), *points, escape(one.since), escape(one.why)])
     return _table(["who", "answer", _right("before"), _right("now"), "since these changed", "now"], rows)
+
+
+def _appeals(found: Findings) -> str:
+    """What learners ask, and what was decided."""
+    waits = '<span class="quiet">waits for a decision: graded-kernels marks</span>'
+    rows = [
+        [escape(one.student), escape(one.answer), _score(one.points, one.most, ""), escape(visible(one.reason))]
+        + [escape(visible(one.decision.rpartition("**Decision:** ")[2])) or waits]
+        for one in found.appeals
+    ]
+    return _table(["student", "answer", _right("points"), "appeal", "decision"], rows)
 
 
 def _bugs(answers: tuple[ExerciseFindings, ...]) -> str:

@@ -11,6 +11,7 @@ from nbgrader.converters.base import NbGraderException
 from nbgrader.utils import is_grade, is_locked, is_solution, is_task
 from traitlets import List
 
+from .appeal_form import AppealForm
 from .borrowed import destination
 from .hints import Hints
 from .rebuild import grade_id
@@ -21,7 +22,7 @@ class GenerateAssignment(converters.GenerateAssignment):
     they do not after it has removed what was released.
     """
 
-    preprocessors = List([Hints, *converters.GenerateAssignment.preprocessors.default()]).tag(config=True)
+    preprocessors = List([Hints, *converters.GenerateAssignment.preprocessors.default(), AppealForm]).tag(config=True)
 
     def init_notebooks(self) -> None:
         """Finds the notebooks. Raises NbGraderException where one cannot be released."""

@@ -22,6 +22,7 @@ RECORD = "graded_kernels"  # our key in the metadata of a notebook and of a cell
 MOVED = "moved"  # under it, of a check: its points before a regrade and now, and what had changed
 NOT_GRADED = "not_graded"  # under it, of a check that waits for a person
 NOTES, UNREAD = "notes", "unread"  # under it: what was odd about a submission, and why one was not read
+FORM = "appeals"  # under it, of a released cell: a learner asks for a second look in it (`appeal_form`)
 DOUBT = "doubt"  # under it, of an answer that a person has to find in the notebook: why
 LOST = "All cells have lost their ids. Answers were found by the names of their functions: "
 PYTHON = "python"  # and the code of a cell that runs as Python, with what was left out of it
@@ -58,7 +59,10 @@ def rebuild(released: NotebookNode, pieces: list[Piece], notes_on_file: Sequence
     cells, notebook.cells = notebook.cells, _added(between[-1])
     for index, cell in enumerate(cells):
         parts = [piece for piece, place in zip(pieces, places, strict=True) if place == index]
-        notes[index] += _fill(cell, parts) if is_answer(cell) else _changes(cell, parts)
+        if is_form(cell):
+            cell.source = parts[-1].source if parts else cell.source
+        else:
+            notes[index] += _fill(cell, parts) if is_answer(cell) else _changes(cell, parts)
         if is_question(cell) and cell.source.strip() == released.cells[index].source.strip():
             notes[index] += _written_below(cell, between[index])
         if notes[index]:
@@ -94,6 +98,11 @@ def is_answer(cell: NotebookNode) -> bool:
 def is_question(cell: NotebookNode) -> bool:
     """Returns whether the cell is there for an answer in words."""
     return is_answer(cell) and cell.cell_type == "markdown"
+
+
+def is_form(cell: NotebookNode) -> bool:
+    """Returns whether the cell is there for a learner to ask for a second look."""
+    return FORM in cell.metadata.get(RECORD, {})
 
 
 def is_added(cell: NotebookNode) -> bool:
@@ -135,13 +144,16 @@ def _places(released: list[NotebookNode], pieces: list[Piece]) -> list[int | Non
     by_grade_id = {grade_id(cell): index for index, cell in enumerate(released) if grade_id(cell)}
     by_id = {cell.get("id"): index for index, cell in enumerate(released)}
     by_source = {cell.source.strip(): index for index, cell in enumerate(released) if not is_answer(cell)}
+    forms = {cell.source.partition("\n")[0]: index for index, cell in enumerate(released) if is_form(cell)}
     places: list[int | None] = []
     taken: set[int | None] = set()
     for piece in pieces:
-        place = by_grade_id.get(piece.grade_id, by_id.get(piece.id, by_source.get(piece.source.strip())))
+        text = piece.source.strip()
+        like = next((index for begins, index in forms.items() if text.startswith(begins)), None)  # its ids may be lost
+        place = by_grade_id.get(piece.grade_id, by_id.get(piece.id, by_source.get(text, like)))
         if place is not None and place in taken and not is_answer(released[place]):
             # A copied cell takes its grade id along. Here the learner may have written something of their own into it.
-            place = place if piece.source.strip() == released[place].source.strip() else None
+            place = place if text == released[place].source.strip() else None
         places.append(place)
         taken.add(place)
     return places

@@ -27,7 +27,7 @@ REINSTALL = "reinstall PyTorch and Triton: remove .venv, then run `make lab`"
 STRONGER = "install bubblewrap (apt install bubblewrap), use Linux 5.13 or later, or grade in a virtual machine"
 PRIVATE = (
     *("submitted", "autograded", "feedback", "source", "gradebook.db"),
-    *("hidden_cases", "class_secret", "teacher_config.py", "verdicts", "reports"),
+    *("hidden_cases", "class_secret", "teacher_config.py", "verdicts", "reports", "appeals"),
 )
 ELSEWHERE = "kernels run on Linux, in WSL2, in the course's container and in Colab"
 
