@@ -7,8 +7,10 @@ import torch
 from graded_kernels.autograder.judge import check
 from graded_kernels.autograder.judge.checking.determinism import SUSPICION
 from graded_kernels.autograder.judge.checking.hindsight import in_hindsight
+from graded_kernels.autograder.judge.records.category import Category
 from graded_kernels.autograder.judge.report import phrases
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
+from graded_kernels.autograder.judge.results.causes import causes
 
 
 def spread_with_n(rewards, eps=1e-6):
@@ -75,6 +77,15 @@ def test_a_dtype_comes_before_layouts_where_half_precision_fails():
     cases = [case for cause in report.causes for case in cause.cases]
     assert all(case.half for case in cases)
     assert cases[0].category == "dtypes", [case.name for case in cases]
+
+
+def test_half_precision_comes_before_its_strides():
+    half = {"half": True, "category": Category.DTYPES}
+    strided = failing("every second column", "values", "y is wrong.", strided=True, **half)
+    (cause,) = causes([strided, failing("every float16 value", "values", "y is wrong.", **half)], "")
+    assert [case.name for case in cause.cases] == ["every float16 value", "every second column"]
+    by_name = {case.name: case.strided for case in check("silu_forward", lambda x: x + 1, backend="torch").cases}
+    assert (by_name["every float16 value"], by_name["every second column"]) == (False, True)
 
 
 def test_small_inputs_are_shown_whole():

@@ -204,6 +204,13 @@ def test_an_input_that_is_no_witness_is_told_how_far_off_it_is():
     )
 
 
+def test_what_is_asked_is_said_of_the_output_that_it_is_asked_of():
+    """burn's rstd is off there, too, and 1 % of the largest element is asked of y."""
+    x = torch.tensor([[1e6, 1e6 + 1, 1e6 + 2]])
+    report = check("layer_norm_witness", lambda: (x, torch.ones(3), torch.zeros(3)))
+    assert " here (1 % of the largest element of the row, and " in report.cases[2].message
+
+
 @pytest.mark.parametrize("name", [name for name, record in EXERCISES.items() if isinstance(record, Witness)])
 def test_the_contract_says_how_far_off_and_how_large_a_witness_is(name):
     contract = " ".join((our_answer(name, "torch").__doc__ or "").split())

@@ -146,6 +146,7 @@ class _CalledTrial:
         more |= {"convention": case.convention, "category": category}
         more["shipped"] = exercise.is_for_a_shipped_bug(case, args) and category is not Category.PLAIN
         more["half"] = any(t.dtype in HALVES for t in Tree(args).tensors)
+        more["strided"] = not all(t.is_contiguous() for t in Tree(args).tensors)
         more.setdefault("near", 1.0)
         more.setdefault("form", self.form.code if self.form else "")
         if status in ("fail", "error"):

@@ -146,10 +146,12 @@ def _bug_case(
 
 def _not_enough(record: Witness, args: Args, right: Args, found: list[Comparison]) -> str:
     """Returns how far off the bug is on an input that is no witness."""
-    number = max(range(len(found)), key=lambda number: found[number].used)
-    most = found[number]
-    if not most.error_there:
+    if not any(compared.error_there for compared in found):
         return f"{record.bug.who} is exactly right on this input."
+    asked = _apart(record, args)
+    about = [number for number, output in enumerate(right) if asked is None or asked.dim() <= output.dim()]
+    number = max(about or range(len(found)), key=lambda number: found[number].used)
+    most = found[number]
     off, enough = (value * most.step_there for value in (most.error_there, most.allowed_there))
     index = tuple(map(int, np.unravel_index(most.at, tuple(right[number].shape))))
     return (
@@ -162,9 +164,9 @@ def _asked(record: Witness, args: Args, compared: Comparison, index: tuple[int, 
     """The number that is asked, in figures and in words, and what rounding may cost beside it, of which the two are
     ``enough`` together.
     """
-    if record.apart is None:
+    number = _apart(record, args)
+    if number is None:
         return f"{enough:.2g} here ({record.asked})"
-    number = torch.as_tensor(record.apart(*record.exercise.widened(args)), dtype=torch.float64)
     shape = compared.error.shape if compared.error is not None else number.shape
     if number.dim() > len(shape):  # what is asked is of another output
         return f"{enough:.2g} here"
@@ -172,6 +174,13 @@ def _asked(record: Witness, args: Args, compared: Comparison, index: tuple[int, 
     rounding = enough - asked
     more = f", and {rounding:.2g} that rounding may cost" if rounding > VISIBLE * enough else ""
     return f"{asked:.2g} here ({record.asked}{more})"
+
+
+def _apart(record: Witness, args: Args) -> torch.Tensor | None:
+    """What is asked, for these arguments; None where that is all that the tolerance allows."""
+    if record.apart is None:
+        return None
+    return torch.as_tensor(record.apart(*record.exercise.widened(args)), dtype=torch.float64)
 
 
 def complaint_about(record: Witness, args: Args) -> str:

@@ -70,7 +70,7 @@ class CaseResult:
     form: what is wrong with the form of the outputs, as `scoring.FORMS` has it; their values are judged as if it were
         right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common.
     shipped: whether it is there for a bug that shipped, in the point of the exercise or at an edge. half: whether it
-        has inputs in half precision.
+        has inputs in half precision. strided: whether one of them is not contiguous.
     suspect: of a witness, the function in which the bug is that its input is to show; "" in any other case.
     repeat: lines of Python that call the answer with the same arguments, where there is such a way.
     worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an
@@ -101,6 +101,7 @@ class CaseResult:
     up_to: tuple[tuple[str, float], ...] = ()
     shipped: bool = False
     half: bool = False
+    strided: bool = False
     suspect: str = ""
     repeat: str = ""
 

@@ -37,7 +37,7 @@ def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     groups: dict[tuple[object, ...], list[CaseResult]] = {}
     failing = [case for case in cases if not case.bonus and case.status in ("fail", "error")]
     if all(case.half for case in failing):
-        failing.sort(key=lambda case: case.category is not Category.DTYPES)
+        failing.sort(key=lambda case: (case.category is not Category.DTYPES, case.strided))
     for case in failing:
         groups.setdefault(_key(case, source), []).append(case)
     found = [_cause(group, source) for group in groups.values()]
