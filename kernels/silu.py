@@ -66,7 +66,7 @@ def silu_forward_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 
 
 def silu_forward(x):
-    """y = x · s(x), elementwise. Any shape, float32, float16 or bfloat16; y has the shape and dtype of x.
+    """y = x · s(x), s(x) = 1 / (1 + e^-x), elementwise, in the shape and dtype of x: float32, float16 or bfloat16.
 
     Strides: any for x.
     """
@@ -103,7 +103,7 @@ def silu_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, BLOCK: tl.constexpr):
 
 
 def silu_backward(dy, x):
-    """dx = dy · s(x) · (1 + x · s(-x)), elementwise. dy and x of one shape and dtype; dx too.
+    """dx = dy · s(x) · (1 + x · s(-x)), s(x) = 1 / (1 + e^-x), elementwise. dy and x of one shape and dtype; dx too.
 
     Strides: any for dy and x.
     """

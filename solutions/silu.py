@@ -13,7 +13,7 @@ import torch
 
 # %% silu_forward
 def silu_forward(x):
-    """y = x · s(x), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
+    """y = x · s(x), s(x) = 1 / (1 + e^-x), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
 
     Strides: any for x.
     """
@@ -26,7 +26,7 @@ def silu_forward(x):
 
 # %% silu_backward
 def silu_backward(dy, x):
-    """dx = dy · s(x) · (1 + x · s(-x)), elementwise. dy and x of one shape and dtype; dx too.
+    """dx = dy · s(x) · (1 + x · s(-x)), s(x) = 1 / (1 + e^-x), elementwise. dy and x of one shape and dtype; dx too.
 
     Strides: any for dy and x.
     """
