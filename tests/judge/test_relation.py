@@ -85,6 +85,15 @@ def lanes_counted(rewards, advantage):
 BACK, GROUP = "layer_norm_backward", "group_advantage"
 NORM, SCALED = "layer_norm_forward", "rms_norm_forward"
 LOSS, SLOPE = "cross_entropy_backward", "silu_backward"
+
+
+def halves(x, sums):
+    while x.shape[1] > 1:
+        half = x.shape[1] // 2
+        x = x[:, :half] + x[:, half : 2 * half]
+    return x[:, 0]
+
+
 TOLD = [
     (NORM, "ordinary values", unbiased, "rstd is 0.996086 = sqrt(127 / 128) times what is right."),
     (NORM, "ordinary values", unbiased_in_y, "y - bias is 0.996086 = sqrt(127 / 128) times what is right."),
@@ -112,6 +121,12 @@ TOLD = [
     ),
     (BACK, "ordinary values", norm_gradient(added), "dx comes out as if every mean were a sum."),
     ("row_sum", "ordinary values", lambda x, s: x[:, :-1].sum(1), "sums comes out as if the last column of x were 0."),
+    (
+        "split_k_sum",
+        "ordinary values",
+        halves,
+        "as if x were 0 in what an odd number of columns has over, halved again",
+    ),
     (
         GROUP,
         "ordinary values",

@@ -93,9 +93,22 @@ def _of_tensor(name: str, value: torch.Tensor) -> Iterator[InputChange]:
     if value.dim() > 1 and value.shape[-1] > 1 and value.numel():
         kept = torch.arange(value.shape[-1]) < value.shape[-1] - 1
         yield f"the last column of {name} were 0", torch.where(kept, value, torch.zeros_like(value))
+        kept = _added_in_halves(value.shape[-1])
+        words = f"{name} were 0 in what an odd number of columns has over, halved again and again"
+        yield words, torch.where(kept, value, torch.zeros_like(value))
     if value.dim() > 1 and value.numel():
         yield f"every column of {name} were its first", value[..., :1].expand(value.shape)
         yield f"every element of {name} were its first", value[(0,) * value.dim()].expand(value.shape)
+
+
+def _added_in_halves(columns: int) -> torch.Tensor:
+    """The columns that a sum has which adds the second half to the first until one is left, and forgets the odd one."""
+    place, kept = torch.arange(columns), torch.ones(columns, dtype=torch.bool)
+    while columns > 1:
+        kept &= place < columns // 2 * 2
+        columns //= 2
+        place = place % columns
+    return kept
 
 
 def _misread(name: str, value: torch.Tensor) -> Iterator[InputChange]:
