@@ -164,7 +164,7 @@ def _moved(found: Findings) -> str:
 
 
 def _appeals(found: Findings) -> str:
-    """What learners ask, and what was decided."""
+    """A row for each appeal, and what was decided."""
     waits = '<span class="quiet">waits for a decision: graded-kernels marks</span>'
     rows = [
         [escape(one.student), escape(one.answer), _score(one.points, one.most, ""), escape(visible(one.reason))]

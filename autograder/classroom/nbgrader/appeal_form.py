@@ -56,7 +56,7 @@ def appeals_in(notebook: NotebookNode) -> dict[str, str]:
 
 
 def _lines(source: str) -> list[tuple[bool, str, str]]:
-    """Whether each line of a form is ticked, its name, and its reason, which may go on in the next lines."""
+    """The lines of a form: whether each is ticked, its name, and its reason, which may go on in the next lines."""
     lines: list[tuple[bool, str, str]] = []
     for text in source.splitlines():
         if match := _LINE.fullmatch(text):

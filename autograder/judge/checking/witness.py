@@ -177,7 +177,7 @@ def _asked(record: Witness, args: Args, compared: Comparison, index: tuple[int, 
 
 
 def _apart(record: Witness, args: Args) -> torch.Tensor | None:
-    """What is asked, for these arguments; None where that is all that the tolerance allows."""
+    """The number that is asked, for these arguments; None where that is all that the tolerance allows."""
     if record.apart is None:
         return None
     return torch.as_tensor(record.apart(*record.exercise.widened(args)), dtype=torch.float64)
