@@ -14,7 +14,6 @@ import compileall
 import datetime
 import fnmatch
 import hashlib
-import heapq
 import json
 import os
 import py_compile
@@ -33,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
-from mutation import Mutant, mutants  # noqa: E402
+from mutation import Mutant, drafts, written  # noqa: E402
 
 ROOMS = ("judge", "gpu/emulator")
 TESTS = ("judge", "gpu")  # folders of tests/ with the tests of these rooms
@@ -64,12 +63,16 @@ class Candidate(NamedTuple):
 
 def sample(rooms: list[str], seed: int, count: int) -> list[Candidate]:
     """The first ``count`` mutants in an order that follows from the seed: a smaller sample is part of a larger one."""
-    found = []
-    for path in (p for room in rooms for p in sorted((ROOT / "autograder" / room).rglob("*.py"))):
-        source, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
-        begins = functions(source)
-        found += [Candidate(name, one, (name, begins.get(one.line, 0))) for one in mutants(source)]
-    return heapq.nsmallest(count, found, key=lambda one: hashlib.sha256(f"{seed} {one.id}".encode()).digest())
+    paths = [str(p.relative_to(ROOT)) for room in rooms for p in sorted((ROOT / "autograder" / room).rglob("*.py"))]
+    sources = {path: (ROOT / path).read_text(encoding="utf-8") for path in paths}
+    numbered = [(path, *entry) for path in paths for entry in enumerate(drafts(sources[path]))]
+    numbered.sort(key=lambda entry: hashlib.sha256(f"{seed} {entry[0]} {entry[1]}".encode()).digest())
+    found: dict[str, Candidate] = {}
+    for path, _, draft in numbered:
+        if len(found) < count and (mutant := written(sources[path], draft)):
+            candidate = Candidate(path, mutant, (path, functions(sources[path]).get(mutant.line, 0)))
+            found.setdefault(candidate.id, candidate)
+    return list(found.values())
 
 
 def functions(source: str) -> dict[int, int]:

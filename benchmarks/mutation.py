@@ -76,6 +76,7 @@ ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.Sta
 
 Edit = tuple[ast.AST, ast.AST]  # a node and what takes its place
 Edits = tuple[Edit, ...]
+Draft = tuple[str, Edits, ast.AST]  # an operator, what it changes, and the parent of that
 
 
 @dataclass(frozen=True)
@@ -111,15 +112,25 @@ class Site:
 
 def mutants(source: str) -> list[Mutant]:
     """All of them, those of one place together, no text twice: where two operators agree, the first one has it."""
-    tree = ast.parse(source)
     found: dict[str, Mutant] = {}
+    for draft in drafts(source):
+        if mutant := written(source, draft):
+            found.setdefault(mutant.source, mutant)
+    return list(found.values())
+
+
+def drafts(source: str) -> Iterator[Draft]:
+    """The edits of every mutant, those of one place together. Cheap: no text is written and parsed."""
+    tree = ast.parse(source)
     for site in sites(tree, tree, None):
         for operator in OPERATORS:
-            for edits in operator(site):
-                mutant = _written(source, operator.__name__, edits, site.parent)
-                if mutant.source != source and _is_python(mutant.source):
-                    found.setdefault(mutant.source, mutant)
-    return list(found.values())
+            yield from ((operator.__name__, edits, site.parent) for edits in operator(site))
+
+
+def written(source: str, draft: Draft) -> Mutant | None:
+    """The mutant of these edits; None where it is the same text, or no Python."""
+    mutant = _written(source, *draft)
+    return mutant if mutant.source != source and _is_python(mutant.source) else None
 
 
 def sites(node: ast.AST, parent: ast.AST, function: ast.FunctionDef | None) -> Iterator[Site]:

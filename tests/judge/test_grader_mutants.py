@@ -67,7 +67,7 @@ def test_the_tests_that_enter_the_function_are_chosen_within_the_budget(runner):
     seconds = {"test_a.py::t[1]": 0.5, "test_a.py::t[2]": 0.6, "test_a.py::u": 1, "test_b.py::slow": 3}
     tests = [{"test": name, "seconds": took, "entered": [place]} for name, took in seconds.items()]
     tests.append({"test": "test_b.py::other", "seconds": 0.1, "entered": [(place[0], 6)]})
-    candidate = runner.Candidate(place[0], runner.mutants(SOURCE)[0], place)
+    candidate = runner.Candidate(place[0], runner.written(SOURCE, next(runner.drafts(SOURCE))), place)
     assert runner.modules_for(candidate, tests, 2.3) == [("test_a.py", {"test_a.py::t[1]", "test_a.py::u"})]
     anywhere = candidate._replace(place=(place[0], 0))
     assert sum(len(names) for _, names in runner.modules_for(anywhere, tests, 9)) == 5
