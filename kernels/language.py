@@ -69,6 +69,7 @@ def check_tensors(op: str, axes: int = 0, /, **given: torch.Tensor | None) -> No
     for argument, value in ((name, x), *others):
         if not isinstance(value, torch.Tensor):
             raise TypeError(f"{op}: {argument} must be a tensor, not {type(value).__name__}")
+    assert isinstance(x, torch.Tensor)
     if not x.is_floating_point():
         raise ValueError(f"{op}: {name} must be floating point; it is {describe(x)}: {name}.float() makes it float32")
     if x.dim() < axes:

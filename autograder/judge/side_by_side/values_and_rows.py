@@ -74,17 +74,17 @@ def compare(
     the share of these families; 0 where it does not compute in a way that is asked for. Raises CompareError, and
     CandidateError where the candidate is the reason.
     """
-    without, computes, neighbours = (
-        (names,) if isinstance(names, str | int) else tuple(names) for names in (without, computes, neighbours)
-    )
+    left_out = (without,) if isinstance(without, str) else tuple(without)
+    computes = (computes,) if isinstance(computes, str) else tuple(computes)
+    neighbours = (neighbours,) if isinstance(neighbours, str | int) else tuple(neighbours)
     if causal is not None and not neighbours:
         raise CompareError("name the arguments that have the dimension of --causal: --neighbours NAME (neighbours=)")
     if neighbours and (isolated or isinstance(candidate, Code) or arguments is None):
         raise CompareError(IN_THIS_PROCESS)
     how = How(Settings("triton", seed, compiler, require=require), isolated, simulated, worker, limits, gradients)
-    lines = Lines(reference, candidate, arguments, like, without, how)
+    lines = Lines(reference, candidate, arguments, like, left_out, how)
     kinds = KINDS if any_method else kinds_of(computes)
-    report = judged(reference, candidate, arguments, like, how, lines, without, kinds)
+    report = judged(reference, candidate, arguments, like, how, lines, left_out, kinds)
     if not neighbours:
         return report
     depends = row_by_row(candidate, arguments, neighbours, causal=causal, seed=seed, simulated=simulated)
