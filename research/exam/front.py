@@ -4,7 +4,7 @@ from textwrap import shorten
 
 from .counts import ABOUT_CHECKERS, NOT_RUN, OURS, asked, judged, middle, of
 from .picture import alt
-from .row import Row
+from .row import CONTRACT, Row
 from .said import Said
 
 TEXT = """# Which checkers see what is wrong in a GPU kernel
@@ -111,7 +111,8 @@ def front(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
     races = [row for row in every if row.family == "racebench"]
     found, taken = judged(wild, said.get("allclose", {}), True)
     close, check = (said.get(name, {}) for name in ("allclose", "check"))
-    by_others = [row for row in every if row.family == "others" and answered(row, close) and answered(row, check)]
+    by_contract = [row for row in every if row.source == CONTRACT]
+    by_others = [row for row in by_contract if answered(row, close) and answered(row, check)]
     found_close, found_check = (judged(by_others, one, True)[0] for one in (close, check))
     wrong = sum(row.wrong for row in by_others)
     lines = [line(name, said.get(name, {}), rows) for name in ABOUT_CHECKERS]
@@ -129,7 +130,7 @@ def front(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
         tried_right=len(by_others) - wrong,
         accused_close=judged(by_others, close, False)[0],
         accused_check=judged(by_others, check, False)[0],
-        all_by_others=sum(row.family == "others" for row in every),
+        all_by_others=len(by_contract),
         wild=len(wild),
         accepted=f"{taken - found}" if taken == len(wild) else of(taken - found, taken),
         refused=f"refuses {of(*judged(wild, said.get('check', {}), True))}",

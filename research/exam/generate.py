@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .row import HERE, ROWS
+from .row import CONTRACT, HERE, ROWS
 
 MATERIAL = HERE.parents[1] / "tests" / "material"
 if str(MATERIAL) not in sys.path:
@@ -75,7 +75,8 @@ REPORTS = {
     "vllm_window_v": "uninitialised",
     "xpu_upsample_square": "values at an edge",
 }
-CONTRACT = "its author, who had only the contract; the first line says how"
+READ = "its author, who had the contract and had read our answer; the first line says how"
+SOURCE = {"first": CONTRACT, "attention": CONTRACT, "experts": READ, "scale": READ}  # by the folder of `others`
 WORDS = {  # in what the author of an answer says of it -> the kind that it is of
     "[oob]": "memory",
     "[race]": "race",
@@ -151,7 +152,7 @@ def answers() -> Iterator[dict]:
 
 
 def by_others() -> Iterator[dict]:
-    """Answers whose authors had the contract and no grader: what they say of each is its first line."""
+    """Answers whose authors had no grader: what they say of each is its first line."""
     for file in sorted((HERE / "others").glob("*/*/*.py")):
         exercise, backend, _ = file.stem.split("__")
         text, wrong = file.read_text(encoding="utf-8").partition("\n")[0], file.parent.name == "wrong"
@@ -163,7 +164,7 @@ def by_others() -> Iterator[dict]:
             wrong,
             "answer",
             file.relative_to(HERE).as_posix(),
-            CONTRACT,
+            SOURCE[file.parts[-3]],
             place=text.removeprefix("# Wrong: ") if wrong else "",
             exercise=exercise,
             backend=backend,

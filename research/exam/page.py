@@ -95,7 +95,8 @@ FAMILIES = {
     "([invariance.py](invariance.py))",
     "order": "functions of a batch (tests/material/batch_kernels.py)",
     "others": "answers to exercises of the first chapters and of attention by authors who had only the contract, "
-    "written before the grader judged these exercises; kinds by the words of their first lines ([others](others))",
+    "written before the grader judged these exercises; to those of the router and of the scale by one who had read our "
+    "answers and no case, before the grader judged them; kinds by the words of their first lines ([others](others))",
     "pairs": "a feature of Triton used right, and with one mistake (tests/material/pairs)",
     "planted": "small kernels with one bug each (tests/material/planted)",
     "racebench": "TritonRaceBench, labelled by triton-viz's authors",

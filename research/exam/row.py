@@ -33,6 +33,7 @@ WAYS = {
     "launch": "somebody else's kernel, arguments and grid, by the name of a row of their table",
     "arrays": "somebody else's function of NumPy arrays, by its folder; gpuemu.py has inputs, and what is right",
 }
+CONTRACT = "its author, who had only the contract; the first line says how"  # of an answer to an exercise
 OTHERS = ("rows", "script", "fix", "repair", "launch", "arrays")
 
 

@@ -1,0 +1,18 @@
+# Wrong: repairs tokens without an expert by nan_to_num, which also hides a NaN in a chosen logit.
+import torch
+
+
+def _check(experts, E):
+    bad = ((experts < -1) | (experts >= E)).any(dim=1)
+    if bad.any():
+        t = int(bad.int().argmax())
+        row = experts[t].tolist()
+        value = next(e for e in row if e < -1 or e >= E)
+        raise IndexError(f"token {t}: expert {value} is not one of {E}")
+
+
+def expert_weights_forward(logits, experts, scale=1.0):
+    _check(experts, logits.shape[1])
+    x = torch.gather(logits, 1, experts.clamp(min=0)).float()
+    logs = torch.nn.functional.logsigmoid(x).masked_fill(experts < 0, float("-inf"))
+    return torch.nan_to_num(torch.softmax(logs, dim=1) * scale)

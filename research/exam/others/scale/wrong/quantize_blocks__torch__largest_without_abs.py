@@ -1,0 +1,15 @@
+# Wrong: the largest value, not the largest absolute value: blocks whose extreme is negative saturate.
+import torch
+
+
+def quantize_blocks(x, block=128):
+    M, N = x.shape
+    G = (N + block - 1) // block
+    padded = torch.zeros(M, G * block, dtype=torch.float32, device=x.device)
+    padded[:, :N] = x
+    v = padded.view(M, G, block)
+    amax = v.amax(dim=2).clamp(min=0)
+    scale = amax / 448.0
+    q = v / torch.where(scale == 0, torch.ones_like(scale), scale)[:, :, None]
+    q = q.clamp(-448.0, 448.0).to(torch.float8_e4m3fn)
+    return q.view(M, G * block)[:, :N].contiguous(), scale

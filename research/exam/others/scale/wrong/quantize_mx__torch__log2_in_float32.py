@@ -1,0 +1,13 @@
+# Wrong: the ceiling of log2 in float32, which is the integer itself right above 448 * 2^e, where the block then saturates.
+import torch
+
+
+def quantize_mx(x):
+    M, N = x.shape
+    v = x.float().reshape(M, N // 32, 32)
+    amax = v.abs().amax(dim=-1)
+    e = torch.ceil(torch.log2(amax / 448.0)).clamp(min=-127)
+    power = torch.exp2(e)
+    q = (v.double() / power[..., None]).float().clamp(-448, 448).to(torch.float8_e4m3fn).reshape(M, N)
+    exponents = torch.where(amax.isnan(), torch.full_like(e, 255.0), e + 127).to(torch.uint8)
+    return q, exponents
