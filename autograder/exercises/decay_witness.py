@@ -1,13 +1,20 @@
 """An input to find: decays of which one factor is flushed to 0 before the other overflows. Case: tt-metal#56550."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
-from ..judge import Witness
+from ..judge import Tolerance, Witness
 from .cases.suspect import first
 from .decay_scan import PRODUCTS, decay_scan, scan
 
 SHARE = 0.05  # of the largest element of h
+
+
+def apart(x: Tensor, log_decay: Tensor) -> Tensor:
+    """SHARE of the largest element of h: more than what some element of a witness is off by."""
+    return SHARE * scan(x, log_decay).abs().max()
 
 
 def no_sequence(x: Tensor, log_decay: Tensor) -> str:
@@ -27,11 +34,17 @@ def no_sequence(x: Tensor, log_decay: Tensor) -> str:
 decay_witness = Witness(
     name="decay_witness",
     summary="(x, log_decay) on which e^(c_i) · e^(-c_j) in chunks of 64 is off by more than 5 %, and finite everywhere",
-    exercise=decay_scan,
-    bug=PRODUCTS,
+    exercise=replace(
+        decay_scan,
+        cases=(),
+        wild=(),
+        about=(),
+        tolerance=Tolerance(0, 0, "A twentieth of the largest element of h.", lambda *args: (apart(*args),)),
+    ),
+    bug=replace(PRODUCTS, who="e^(c_i) · e^(-c_j), flushed below 2^-126,"),
     hint="From which c on is e^(-c) infinite in float32? From which c on is e^c below 2^-126, and flushed to 0? Where "
     "do the running sums of a chunk have to end?",
     asked="5 % of the largest element of h",
-    apart=lambda x, log_decay: SHARE * scan(x, log_decay).abs().max(),
+    apart=apart,
     complaint=no_sequence,
 )

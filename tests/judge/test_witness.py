@@ -10,7 +10,8 @@ from answers import answer, our_answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.judge.records.record import Witness
+from graded_kernels.autograder.judge.comparing.closeness import expect
+from graded_kernels.autograder.judge.records.record import Case, Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import Answer, Cell, InProcess
 from graded_kernels.autograder.runner.call.answer import load
@@ -217,6 +218,29 @@ def test_the_contract_says_how_far_off_and_how_large_a_witness_is(name):
     for one in EXERCISES[name].all:
         assert f"off by more than {one.asked}" in contract
         assert f"at most {one.most:,} " in contract.lower()
+
+
+@pytest.mark.parametrize("name, suspect", ASKED)
+def test_less_than_is_asked_for_is_within_the_tolerance(name, suspect):
+    """What a report says is asked for was not what a verdict asked of decay_witness."""
+    (one,) = (one for one in EXERCISES[name].all if one.exercise.name == suspect)
+    if one.apart is None:
+        return
+    ours = load(answer(name, "torch"))(*([suspect] if EXERCISES[name].others else []))
+    args = ours if isinstance(ours, tuple) else (ours,)
+    expected = expect(one.exercise, Case("witness", lambda generator: args, ""), args)
+    asked = torch.as_tensor(one.apart(*one.exercise.widened(args)), dtype=torch.float64)
+    allowed = (allowed * size for allowed, size in zip(expected.allowed, expected.sizes, strict=True))
+    assert any(bool((most >= asked * (1 - 1e-9)).all()) for most in allowed if most.dim() >= asked.dim())
+
+
+def test_an_error_in_a_small_element_beside_a_large_one_is_no_witness():
+    x, log_decay = torch.tensor([[1000.0], [1.0]]), torch.tensor([0.0, -88.0])
+    report = check("decay_witness", lambda: (x, log_decay))
+    assert (
+        "off by 1 at most on this input, where 1 is right; a witness is off by more than 50" in report.cases[2].message
+    )
+    assert check("decay_witness", lambda: (x[1:], log_decay[1:])).passed
 
 
 @pytest.mark.parametrize(
