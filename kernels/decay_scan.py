@@ -22,7 +22,7 @@ def one_after_the_other(a, h, b, k):
 
 @triton.jit
 def decay_scan_kernel(x_ptr, g_ptr, y_ptr, T, D, x_row, x_col, g_step, CHUNK: tl.constexpr, BLOCK: tl.constexpr):
-    """Program i does block i of the columns."""
+    """Program i does block i of the columns. x_row, x_col and g_step are strides."""
     d = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)).to(tl.int64)
     last = (tl.arange(0, CHUNK) == CHUNK - 1)[:, None]
     before = tl.zeros((BLOCK,), tl.float32)
@@ -41,7 +41,7 @@ def decay_scan_kernel(x_ptr, g_ptr, y_ptr, T, D, x_row, x_col, g_step, CHUNK: tl
 def decay_scan(x, log_decay):
     """(T, D), like x: h_t = e^(log_decay_t) · h_(t-1) + x_t, from h = 0, in float32 and rounded once.
 
-    log_decay: (T,) float32, from -100 to 0, or -inf, where h starts anew. What lies behind t, NaN and infinity
+    log_decay: (T,) float32, from -100 to 0, or -inf, where h starts anew. What comes after t, NaN and infinity
     included, leaves no trace in row t. T may be 0. x: any strides; log_decay is contiguous.
     """
     T, D = x.shape

@@ -65,8 +65,8 @@ def expert_weights_forward(logits, experts, scale=1.0):
     """(T, k) float32: scale · σ(x_i) / Σ_j σ(x_j) over the experts of a token, x their logits; σ may underflow.
 
     -1 is a place without an expert: weight 0, whatever else the token has, and not in the sum. Raises IndexError for
-    an expert that is not one of E, with the first such token, row by row, and its value. logits: any strides; experts
-    is contiguous, and but for -1 those of a token are distinct. scale is above 0.
+    an expert that is not one of E, with the first such token, row by row, and its value. logits: any strides; experts,
+    (T, k) int64, is contiguous, and but for -1 those of a token are distinct. T and k may be 0. scale is above 0.
     """
     (T, E), k = logits.shape, experts.shape[1]
     weights = torch.empty(T, k, dtype=torch.float32, device=logits.device)
@@ -111,8 +111,8 @@ def expert_weights_backward_kernel(
 def expert_weights_backward(dweights, logits, experts, weights, scale=1.0):
     """dlogits, like logits, from what expert_weights_forward returned; exactly 0 where no expert was chosen.
 
-    What dweights and weights hold at a place of -1 does not matter, NaN included. dweights and logits: any strides;
-    experts and weights are contiguous, and every expert is valid.
+    What dweights and weights hold at a place of -1 does not matter, NaN included. dweights, (T, k) float32, and logits:
+    any strides; experts and weights are contiguous, and every expert is valid. T and k may be 0.
     """
     (T, E), k = logits.shape, experts.shape[1]
     dlogits = torch.zeros(T, E, dtype=logits.dtype, device=logits.device)

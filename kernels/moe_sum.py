@@ -66,8 +66,8 @@ def moe_sum_forward(rows, weights, slots):
     """(T, D), like rows: Σ_j weights[t, j] · rows[slots[t, j]]. A slot of -1 adds nothing, whatever its weight.
 
     Raises IndexError for a slot that is no row, with the first such token, row by row, and its value. rows: any
-    strides; weights and slots are contiguous. Each row is referred to at most once; any other may hold anything, NaN
-    included.
+    strides; weights, (T, k) float32, and slots, (T, k) int64, are contiguous. Each row is referred to at most once; any
+    other may hold anything, NaN included. S, T and k may be 0.
     """
     rows = rows.contiguous()
     (S, D), (T, k) = rows.shape, slots.shape
@@ -106,7 +106,7 @@ def moe_sum_backward_kernel(
 def moe_sum_backward(dy, rows, weights, slots):
     """(drows, dweights), like rows and weights. A row that no token refers to: 0; a slot of -1: its dweight is 0.
 
-    dy and rows: any strides; weights and slots are contiguous, and every slot is valid.
+    dy and rows: any strides; weights and slots are contiguous, and every slot is valid. S, T and k may be 0.
     """
     dy, rows = dy.contiguous(), rows.contiguous()
     (S, D), (T, k) = rows.shape, slots.shape

@@ -14,7 +14,7 @@ import torch
 def decay_scan(x, log_decay):
     """(T, D), like x: h_t = e^(log_decay_t) · h_(t-1) + x_t, from h = 0, in float32 and rounded once.
 
-    log_decay: (T,) float32, from -100 to 0, or -inf, where h starts anew. What lies behind t, NaN and infinity
+    log_decay: (T,) float32, from -100 to 0, or -inf, where h starts anew. What comes after t, NaN and infinity
     included, leaves no trace in row t. T may be 0. x: any strides; log_decay is contiguous. cumsum of anything,
     products of matrices and loops over t are all allowed.
     """

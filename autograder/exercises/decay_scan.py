@@ -49,7 +49,7 @@ def steep_and_none(log_decay: Tensor) -> None:
         log_decay[start : start + 7], log_decay[start + 7 : start + 14] = 0.0, -100.0
 
 
-NO_TRACE = "Row t follows the rows up to t. Is a row behind it multiplied by 0, or not there? 0 · NaN is NaN."
+NO_TRACE = "Row t follows the rows up to t. Is a later row multiplied by 0, or not there? 0 · NaN is NaN."
 SMALL = sequence(50, 20)
 
 PRODUCTS = WildBug(

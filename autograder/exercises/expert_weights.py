@@ -121,6 +121,12 @@ def nan_where_absent(dweights: Tensor, experts: Tensor, weights: Tensor) -> None
     weights[experts == NONE] = NAN
 
 
+def first_and_last(experts: Tensor) -> None:
+    """Each token has the first of 16 experts and the last, and each of them a place of -1 before it or behind it."""
+    experts[:] = torch.tensor([0, NONE, 15, NONE])
+    experts[1::2] = experts[1::2].flip(1)
+
+
 NOTHING_LEFT = (
     "Every σ(x) of the token is 0 in float32, or has few digits left, and their ratios are ordinary numbers. Which "
     "number can all of them be divided by before they are made?"
@@ -187,6 +193,13 @@ CASES = (
         category=Category.EDGES,
     ),
     case(
+        "experts 0 and 15, and places without one",
+        "Each token has experts 0 and 15, and two places of -1. A place of -1 that is made 0 or 15, to have an index, "
+        "leaves a trace there: it is added to the sum, or its 0 is stored over the gradient of that expert.",
+        routed(6, 16, 4).but(experts=draw.same.change(first_and_last)),
+        category=Category.EDGES,
+    ),
+    case(
         "no expert anywhere",
         "Every place is -1: zeros.",
         routed(5, 16, 4).but(experts=draw.full(5, 4, value=NONE)),
@@ -204,7 +217,7 @@ CASES = (
         routed(6, 16, 4).change(nan_where_not_chosen),
     ),
     case("no tokens", "No tokens go in, no weights come out.", routed(0, 16, 4)),
-    case("no places", "k is 0: the result has no columns.", routed(5, 16, 0)),
+    case("no places", "k is 0: no token has an expert, and no logit has a gradient.", routed(5, 16, 0)),
     *in_halves("{}", f"{CONVERT} σ(-12) in half precision has few digits.", routed(40, 64, 8, -8.0, 2.0), "logits"),
     case(
         "logits transposed",
@@ -302,10 +315,11 @@ GATHERED_WITH_EPSILON = WildBug(
     story="Where the sum of σ is near 1e-20 or below, the weights no longer add up to scale.",
 )
 GATHERED = CommonMistake(
-    who="σ gathered and divided",
+    who="weights computed from σ itself, which underflows",
     function=wild.weights_gathered,
     seen_by=f"σ {SINKING[2]}",
-    story="The right cure for the bug, and 0 / 0 where every chosen σ underflows, from -104 on.",
+    story="The right cure for the bug. Where every chosen σ is 0 in float32, from -88.8 on if it is 1 / (1 + e^-x), "
+    "0 / 0 or the logarithm of 0 is left.",
 )
 OF_LOGITS = CommonMistake(
     who="a softmax of x where that of log σ(x) is asked for",

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from ...kernels.wild import moe_sum as wild
-from ..judge import Arguments, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, also, case, draw
+from ..judge import Arguments, Category, CommonMistake, Exercise, Floors, Output, Tolerance, WildBug, also, case, draw
 from .cases.halves import in_halves
 from .cases.places import NONE, bad_places, checked, each_once, some_absent
 from .cases.rounding import EPS, floors, walk
@@ -71,6 +71,12 @@ def first_row_absent(slots: Tensor) -> None:
     slots[(slots == 0) | (slots == slots.max())] = NONE
 
 
+def first_and_last(slots: Tensor) -> None:
+    """Every second place names none, but those that name the first row or the last."""
+    absent = (torch.arange(slots.numel()) % 2 == 0).view(slots.shape)
+    slots[absent & (slots != 0) & (slots != slots.max())] = NONE
+
+
 def opposite(weights: Tensor) -> None:
     """The second weight of each token is nearly the first with the other sign."""
     weights[:, 1] = -weights[:, 0]
@@ -108,6 +114,13 @@ CASES = (
         "no slot is 0, none the last",
         f"No token refers to the first row, nor to the last. {OLD}",
         gathered(6, 4, 90).but(slots=draw.same.change(first_row_absent)).change(nan_where_unused),
+    ),
+    case(
+        "places without a row, and no NaN",
+        "Every second slot is -1, and the first row and the last have a token. A slot of -1 that is made 0 or the last "
+        "one, to have an index, leaves a trace there: that row is added, or its gradient is written anew.",
+        gathered(6, 4, 90).but(slots=draw.same.change(first_and_last)),
+        category=Category.EDGES,
     ),
     case(
         "weights of NaN without a row",

@@ -69,13 +69,20 @@ def scan_of_differences(x, log_decay):
     return (weights @ x.float()).to(x.dtype)
 
 
+def _row_by_row(x, log_decay, step):
+    """What step(t, h, decay, row) makes of h before row t, one row after the other."""
+    h, rows = torch.zeros(x.shape[1], device=x.device), [x[:0]]
+    for t, decay in enumerate(log_decay.exp()):
+        h = step(t, h, decay, x[t].float())
+        rows.append(h[None].to(x.dtype))
+    return torch.cat(rows)
+
+
 def scan_forgetting_chunks(x, log_decay):
-    """Each chunk from 0: what came before it is left out."""
-    chunks = zip(x.split(CHUNK), log_decay.split(CHUNK), strict=True)
-    parts = [scan_of_differences(rows, g) for rows, g in chunks]
-    return torch.cat([x[:0], *parts])
+    """Each chunk of 32 from 0: what came before it is left out."""
+    return _row_by_row(x, log_decay, lambda t, h, decay, row: row + (decay * h if t % 32 else 0))
 
 
 def scan_decayed_late(x, log_decay):
     """x_t decays in its own step: e^(g_t) · (h_(t-1) + x_t)."""
-    return scan_of_differences(x * log_decay.exp()[:, None].to(x.dtype), log_decay)
+    return _row_by_row(x, log_decay, lambda t, h, decay, row: decay * (h + row))

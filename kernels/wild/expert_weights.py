@@ -37,7 +37,7 @@ def weights_undone_with_epsilon(logits, experts, scale=1.0, bias=BIAS):
 
 
 def weights_gathered(logits, experts, scale=1.0):
-    """σ of the chosen logits, divided by its sum: 0 / 0 where every σ underflows, in float32 from -104 on."""
+    """σ of the chosen logits, divided by its sum: 0 / 0 where every σ is 0, as PyTorch computes it from -88.8 on."""
     x, there = gathered(logits, experts)
     return shares(x.sigmoid(), there, scale)
 

@@ -203,6 +203,10 @@ def test_cells_in_another_order_get_a_sentence():
     crossed = check("silu_backward", in_torch, backend="triton")
     assert not crossed.passed
     assert "this may be the PyTorch answer" in crossed.summary
+    before = check("silu_backward", lambda dy, x: in_triton(dy * 1.0, x), backend="triton")
+    assert "(No kernel had been launched by then: this may be the PyTorch answer.)" in before.summary
+    after = check("silu_backward", lambda dy, x: in_triton(dy, x) * 1.0, backend="triton")
+    assert "outside the kernel" in after.summary and "PyTorch answer" not in after.summary
 
 
 def test_the_first_hint_is_not_told_where_there_is_no_result():

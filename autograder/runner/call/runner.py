@@ -271,7 +271,7 @@ class InProcess:
         verdict = launched or watch.verdict or functions.verdict
         if verdict:  # also where the answer caught the refusal and went on
             no_kernel = self.backend == "triton" and not machine.launches
-            more = " (It launches no kernel: this may be the PyTorch answer.)" if no_kernel else ""
+            more = " (No kernel had been launched by then: this may be the PyTorch answer.)" if no_kernel else ""
             trouble = replace(verdict, message=verdict.message + more, place="" if launched else place)
         return result, trouble, watch.finished
 

@@ -2,6 +2,7 @@
 
 ORDINARY, ABSENT, SATURATED = "ordinary values", "places without an expert", "logits from 5 to 40"
 ZERO, CHOSEN = "σ zero, -200", "NaN in one chosen logit"
+ENDS, NO_NAN = "experts 0 and 15, and places without one", "places without a row, and no NaN"
 UNUSED, WORKSPACE, NAN_WEIGHTS = "places without a row", "no slot is 0, none the last", "weights of NaN without a row"
 
 MUTANTS = {
@@ -22,6 +23,7 @@ MUTANTS = {
             "weights * there, dweights * there",
             "NaN at places without an expert",
         ),
+        ("stores the 0 of an absent place over a gradient", "scatter_add", "scatter", ENDS),
     ),
     ("expert_weights_forward", "triton"): (
         ("takes nothing away from the exponent", "below - tl.max(below, 1)[:, None]", "below", ZERO),
@@ -49,6 +51,12 @@ MUTANTS = {
     ("moe_sum_forward", "torch"): (
         ("forgets the last place", "range(slots.shape[1])", "range(slots.shape[1] - 1)", ORDINARY),
         ("takes -1 for a row", "(slots[:, j] != -1).nonzero()", "(slots[:, j] < 1e9).nonzero()", UNUSED),
+        (
+            "takes -1 for the first row",
+            "tokens = (slots[:, j] != -1)",
+            "slots = slots.clamp(min=0)\n        tokens = (slots[:, j] != -1)",
+            NO_NAN,
+        ),
         ("sums in the dtype of rows", "dtype=weights.dtype", "dtype=rows.dtype", "float16"),
         ("forgets the weight", "weights[tokens, j : j + 1] * rows[at]", "rows[at]", ORDINARY),
     ),
