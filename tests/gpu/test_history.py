@@ -1,12 +1,15 @@
 """Histories: two rows are told apart where they were computed otherwise, and nowhere else."""
 
 import batch_kernels as kernels
+import numpy as np
 import pytest
 import torch
 import triton
 from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu.emulator.address_space import Region
 from graded_kernels.autograder.gpu.emulator.grid.grid_builder import GridBuilder
 from graded_kernels.autograder.gpu.emulator.history import followed
+from graded_kernels.autograder.gpu.emulator.history.stored import Stored
 
 ROWS, LENGTH, HELD = 24, 160, 16
 DRAW = torch.Generator().manual_seed(0)
@@ -164,3 +167,17 @@ def test_every_operation_on_floats_has_a_rule():
     }
     integers |= {"lshr", "ashr", "histogram", "maxsi", "maxui", "minsi", "minui"}
     assert names - known - integers == set()
+
+
+def test_another_storage_at_the_address_of_one_that_is_gone_has_no_history():
+    """A longer one, as an allocator hands out: its elements have the histories of their bits."""
+    longer = torch.arange(8.0)
+    whole = Region("x_ptr", longer, 1, 4, (8,), (1,))
+    gone = Region("x_ptr", longer, 1, 4, (8,), (1,))
+    gone.held = 16
+    at, histories = np.arange(4), np.arange(1, 5, dtype=np.uint64)
+    stored = Stored()
+    stored.store(gone, at, longer[:4].numpy(), histories)
+    assert (stored.of(longer) == Stored().of(longer)).all()
+    stored.store(whole, at, longer[:4].numpy(), histories)
+    assert (stored.of(longer)[:4] == histories).all()

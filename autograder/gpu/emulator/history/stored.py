@@ -33,7 +33,7 @@ class Stored:
 
     def loaded(self, region: Region, offsets: np.ndarray, data: np.ndarray, h: np.ndarray) -> np.ndarray:
         """The histories of loaded numbers; ``h`` are those of their bits."""
-        if region.address not in self._storages:
+        if self._table(region.address, region.held, region.itemsize) is None:
             return h
         table, at = self._at(region, offsets)
         same = table.valid(at) & (table.bits[at] == data.view(table.bits.dtype))
@@ -62,12 +62,19 @@ class Stored:
         at = np.lib.stride_tricks.as_strided(every, tensor.shape, [step * every.itemsize for step in tensor.stride()])
         sign = words.dtype.type(1 << (8 * size - 1))
         h = of_bits(words[at], (words[at] & ~sign) == 0)
-        table = self._storages.get(storage.data_ptr())
+        table = self._table(storage.data_ptr(), storage.nbytes(), size)
         return h if table is None else np.where(table.valid(at), table.h[at], h)
 
+    def _table(self, address: int, held: int, itemsize: int) -> _Storage | None:
+        """That of the storage at an address; None where there is none, or it is of a storage of another size that was
+        there before.
+        """
+        table = self._storages.get(address)
+        return table if table and (table.words.nbytes, table.words.itemsize) == (held, itemsize) else None
+
     def _at(self, region: Region, offsets: np.ndarray) -> tuple[_Storage, np.ndarray]:
-        if region.address not in self._storages:
-            self._storages[region.address] = _Storage(region)
-        table = self._storages[region.address]
+        table = self._table(region.address, region.held, region.itemsize)
+        if table is None:
+            table = self._storages[region.address] = _Storage(region)
         at = offsets + (region.real - region.address) // region.itemsize
         return table, at.clip(0, table.h.size - 1)  # masked-off lanes may be anywhere
