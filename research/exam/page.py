@@ -60,9 +60,9 @@ Found of the wrong ones, in brackets accused of the right ones; '-' where the ch
   half's labels as salted hashes. The salt is not in the repository. Who publishes it lets anybody verify that no label
   was changed after a checker's result: `python -m research.exam.half` asks for it, or takes it from `EXAM_SALT`. After
   new rows `python -m research.exam.half --add` verifies the old labels, and publishes those of the new ones; those of
-  `others` are not published yet. The labels
-  of the project's own rows can be read in this repository; the halves are for tuning on one and reporting the other,
-  and hide nothing from who looks.
+  `others`, and of the exercises on the decay, the router and the scale, are not published yet. The labels of the
+  project's own rows can be read in this repository; the halves are for tuning on one and reporting the other, and hide
+  nothing from who looks.
 
 ## Fix commits
 
