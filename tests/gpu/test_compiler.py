@@ -90,7 +90,7 @@ def kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
 )
 
 
-def test_scratch_memory_without_an_allocator_is_refused_where_the_gpu_needs_it():
+def test_scratch_memory_without_an_allocator_is_refused():
     """Triton's launcher raises there. Descriptors made in a kernel need it from sm_90 on."""
     launch = described(MADE, constants={"BLOCK": 64})
     a100, h100 = compile_report([launch], [*TARGETS[:1], *SM_90])["targets"]
