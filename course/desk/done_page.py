@@ -44,7 +44,7 @@ td:first-child { font-family: ui-monospace, monospace; font-size: 13px; }
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Done:
     """Holds what passed of the course, by chapter: (the chapter, its steps that passed with their reports)."""
 
@@ -55,6 +55,9 @@ class Done:
     def steps(self) -> list[Step]:
         """Every step that passed."""
         return [step for _, passed in self.chapters for step, _ in passed]
+
+    def __repr__(self) -> str:
+        return self.head()
 
     def head(self) -> str:
         """Returns what there is, in a sentence."""

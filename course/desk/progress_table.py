@@ -29,7 +29,7 @@ STYLE = """
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Course:
     """All chapters."""
 
@@ -39,7 +39,7 @@ class Course:
         """Returns the chapters as JSON values."""
         return [asdict(chapter) | {"passed": chapter.passed, "done": chapter.done} for chapter in self.chapters]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = [("chapter", "passed", "", "distinctions", "written")]
         rows += [
             (c.title, bar(c.passed, len(c.required)), f"{c.passed}/{len(c.required)}", _distinctions(c), _written(c))
@@ -66,14 +66,14 @@ class Course:
         return _page(f"<table><thead>{head}</thead><tbody>{rows}</tbody></table><p>{escape(self.next())}</p>")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class End:
     """The end of a chapter: what is passed, what is left, the distinctions, and the chapter after it."""
 
     chapter: Chapter
     following: Chapter | None
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         c = self.chapter
         said = [
             f"{c.title}",

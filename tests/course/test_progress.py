@@ -211,6 +211,7 @@ def test_a_chapters_end_shows_what_is_left_and_links_to_the_next(folder, reports
     monkeypatch.chdir(folder)
     end = progress.chapter("01_silu")
     assert f"1 of {REQUIRED} passed" in str(end)
+    assert repr(end) == str(end)  # what a notebook without HTML shows
     assert "silu_forward (Triton), tried; silu_backward (Triton)" in str(end)
     assert "\nOptional: swiglu_forward (Triton);" in str(end)
     assert str(end).count("Left:") == 1
