@@ -1,6 +1,7 @@
 """Triton, where it is installed; elsewhere stand-ins, so that every op still imports and runs through PyTorch."""
 
 import math
+from typing import Any
 
 import torch
 
@@ -59,7 +60,7 @@ def describe(x: torch.Tensor) -> str:
     return f"{tuple(x.shape)} {str(x.dtype).removeprefix('torch.')} on {x.device}"
 
 
-def check_tensors(op: str, axes: int = 0, /, **given: torch.Tensor | None) -> None:
+def check_tensors(op: str, axes: int = 0, /, **given: Any) -> None:
     """Raises TypeError for what is not a tensor, ValueError where the first tensor is not floating point or has fewer
     axes, or another one lies on another device, and NotImplementedError in forward mode. A kernel would round its
     result to integers, take an address for one of its own device's, or lose the tangent.
