@@ -2,6 +2,7 @@
 any exercise.
 """
 
+import functools
 import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ class Mutant:
     dies_in: str
 
 
+@functools.cache
 def mutants() -> dict[tuple[str, str], tuple[Mutant, ...]]:
     """(exercise, backend) -> its mutants, from every module of ``tests/material/mutants``."""
     found: dict[tuple[str, str], tuple[Mutant, ...]] = {}
