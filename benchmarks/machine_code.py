@@ -67,6 +67,9 @@ What was tried, and what the machine code then said:
   then dhidden is off by 32 times the tolerance in bfloat16 and by 77 times in float16, where a share of a mean
   underflows. The logits themselves take 80, in tiles of 128 x 256. Larger tiles of float32 (128 x 128) have 347
   spilling instructions.
+- *Expert weights*: loads of 64 bits at most, and 126 and 87 instructions a place. The logits of the chosen experts are
+  gathered, one by one, and experts are int64, loaded one by one under the mask of k places. `first_kernel` is one
+  program, which reads a number for each 64 tokens: the whole share of a card is not to be had.
 - *Spills on gfx942*: `attention_dk_dv_kernel` spills 292 bytes in half precision (causal, D 32). Blocks of 32 queries
   in place of 64 spill nothing there, and take 14.6 and 15.2 instructions a score for 11.2 and 12.4 on sm_90 (D 64,
   full and causal). Blocks of 64 keys spill 704 bytes.

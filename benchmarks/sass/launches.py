@@ -1,9 +1,11 @@
 """The launches of a function, compiled for a GPU that is not there, and not run."""
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import triton
@@ -27,11 +29,11 @@ class Launch:
 
 def compiled(function: Callable[..., Any], args: tuple, named: dict[str, Any], target: Target) -> list[Launch]:
     """What ``function(*args, **named)`` launches. Its tensors hold whatever memory held: nothing is computed, now or
-    later in the process.
+    later in the process. A number that it asks of a tensor is the largest: no index is found to be a bad one.
 
     Of an autotuned kernel the first configuration is taken, since to time the others takes a GPU.
     """
-    with _compiling(target) as launches:
+    with _compiling(target) as launches, patch.object(torch.Tensor, "item", lambda _: sys.maxsize):
         function(*args, **named)
     return launches
 

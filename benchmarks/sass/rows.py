@@ -101,6 +101,24 @@ def products() -> Iterator[Row]:
     yield Row("matmul, 4,096", "ours", "matmul.matmul", tensors(sizes, sizes), 4096**2, 2 * 4096**3, half)
 
 
+def experts() -> Iterator[Row]:
+    """8 of 256 experts a token, and rows of 4,096 numbers."""
+    tokens, chosen = (4096, 256), torch.arange(4096 * 8).view(4096, 8) % 256
+    name = "expert_weights.expert_weights"
+    forward, backward = tensors(tokens, more=(chosen,)), tensors((4096, 8), tokens, more=(chosen, torch.randn(4096, 8)))
+    yield Row("expert_weights forward, 8 of 256", "ours", f"{name}_forward", forward, chosen.numel())
+    yield Row("expert_weights backward, 8 of 256", "ours", f"{name}_backward", backward, chosen.numel())
+    rows, weights, slots = (64 * 8, 4096), torch.randn(64, 8), torch.arange(64 * 8).view(64, 8)
+    name, more = "moe_sum.moe_sum", (weights, slots)
+    yield Row("moe_sum forward, 8 rows of 4,096", "ours", f"{name}_forward", tensors(rows, more=more))
+    yield Row("moe_sum backward, 8 rows of 4,096", "ours", f"{name}_backward", tensors(MATRIX, rows, more=more))
+
+
+def scales() -> Iterator[Row]:
+    yield Row("quantize_blocks, 128", "ours", "quantize_blocks.quantize_blocks", tensors(MATRIX))
+    yield Row("quantize_mx", "ours", "quantize_mx.quantize_mx", tensors(MATRIX))
+
+
 def peers() -> Iterator[Row]:
     """Liger-Kernel's, of the same operations and sizes. Its rotary embedding reads cosines and sines from memory, and
     turns q and k at once; its loss writes the gradient, too.
@@ -128,5 +146,5 @@ def peers() -> Iterator[Row]:
 
 
 def all_rows() -> list[Row]:
-    found = [*elementwise(), *rows_of_numbers(), *losses(), *products(), *peers()]
+    found = [*elementwise(), *rows_of_numbers(), *losses(), *products(), *experts(), *scales(), *peers()]
     return sorted(found, key=lambda row: [one.operation for one in found].index(row.operation))
