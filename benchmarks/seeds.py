@@ -1,18 +1,23 @@
-"""Wrong answers at many seeds: whether each gets the same points, and is named what it is and nothing else.
+"""Wrong answers at many seeds: whether each is named what it is and nothing else, and gets the same points.
 
     python benchmarks/seeds.py                                    30 seeds; the rows that benchmarks/seeds.md lacks
     python benchmarks/seeds.py --exercise kl_forward --seeds 3    these rows anew
+    python benchmarks/seeds.py --points 12 --draw 7               points alone, of answers drawn for 12 minutes
 
 The answers are the bugs that the exercise names, our answer with each of its mutants and without a wider dtype inside,
-and the typical mistakes and marked answers of tests/material, all in PyTorch. What a bug is does not come from the
-check: an answer is a bug where all its errors are the bug's at another seed, but for mended edges (`is_the_bug`).
+and the typical mistakes and marked answers of tests/material: in PyTorch where names are asked, also in Triton where
+points are. What a bug is does not come from the check: an answer is a bug where all its errors are the bug's at another
+seed, but for mended edges (`is_the_bug`).
 """
 
 import argparse
 import functools
+import random
 import re
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -39,12 +44,19 @@ from wrong_answers import WRONG
 
 NOTE = """# Wrong answers at many seeds
 
-`python benchmarks/seeds.py`, PyTorch {torch}.
+PyTorch {torch}.
 
-Every wrong answer of the project in PyTorch: the bugs that shipped and the common mistakes, our answers with a mutant
-and in the dtype of their inputs, the typical wrong answers of tests/material. *False*: seeds at which a bug is named
-that the answer is not. *Missed*: at which none is named though it is one. *Points*: answers whose points differ
-between two seeds at which they fail, and the largest difference. Goal: 0 everywhere.
+Every wrong answer of the project: the bugs that shipped and the common mistakes, our answers with a mutant and in the
+dtype of their inputs, the typical wrong answers of tests/material. Goal: 0 everywhere.
+
+## Points
+
+{points}
+
+## Names
+
+`python benchmarks/seeds.py`, answers in PyTorch. *False*: seeds at which a bug is named that the answer is not.
+*Missed*: at which none is named though it is one.
 
 An answer is a bug where all that it does wrong is what the bug does wrong, within a quarter, and all of it in the case
 that was made to see the bug. For *false* it may be right elsewhere, where an edge was mended, and the formula is the
@@ -52,7 +64,12 @@ same; for *missed* only where the bug raises or gives NaN or infinity.
 
 {verdict}
 """
-HEAD = "| exercise | answers | seeds | false | missed | points | largest | which | measured |\n" + "|---" * 9 + "|"
+HEAD = "| exercise | answers | seeds | false | missed | which | measured |\n" + "|---" * 7 + "|"
+POINTS = """`python benchmarks/seeds.py --points {minutes:g} --draw {draw}`, {date}: {answers} of {all} answers in
+PyTorch and Triton, in an order drawn with this number, for {minutes:g} minutes of processor time, each at {seeds}
+seeds. For {same} of them the same categories fail at every seed at which one fails: the points of {apart}
+differ{largest}. For the other {changing} the draw decides which fail: points differ between seeds at which the same do
+for {within}.{which}"""
 OTHER_SEED = 1001
 EQUAL = 1e-6  # points
 PAGE = Path(__file__).with_suffix(".md")
@@ -61,38 +78,46 @@ NOT_RUN = "not run"
 
 @dataclass(frozen=True)
 class Subject:
-    """A wrong answer. report: of a check with this seed. call: the answer itself."""
+    """A wrong answer. report: of a check with this seed."""
 
     what: str
     report: Callable[[int], Report]
-    call: Callable[..., object]
+    answer: Answer | Callable[..., object]
+
+    @functools.cached_property
+    def call(self) -> Callable[..., object]:
+        """The answer as a function. Raises AnswerError where it cannot be loaded."""
+        return load(self.answer) if isinstance(self.answer, Answer) else self.answer
 
 
-def subjects(record: Exercise) -> Iterator[Subject]:
-    """Each of an exercise that can be loaded."""
-    for bug in record.wild:
-        yield Subject(bug.who, lambda seed, f=bug.function: _of(record, f, seed), bug.function)
-    for what, wrong in _programs(record):
-        try:
-            yield Subject(what, lambda seed, a=wrong: check_answer(a, Settings("torch", seed=seed)), load(wrong))
-        except AnswerError:
-            continue
+def subjects(record: Exercise, backend: str = "torch") -> Iterator[Subject]:
+    """Each wrong answer to an exercise."""
+    if backend not in record.backends:
+        return
+    for bug in record.wild if backend == "torch" else ():
+        yield Subject(bug.who, functools.partial(_of, record, bug.function), bug.function)
+    for what, wrong in _programs(record.name, backend):
+        yield Subject(what, functools.partial(_report, wrong, backend), wrong)
 
 
 def _of(record: Exercise, function: Callable[..., object], seed: int) -> Report:
     return check(record.name, lambda *args: function(*args), backend="torch", seed=seed)
 
 
-def _programs(record: Exercise) -> Iterator[tuple[str, Answer]]:
-    name = record.name
-    for one in mutants().get((name, "torch"), ()):
-        yield one.why, answer(name, "torch", one.old, one.new)
+def _report(wrong: Answer, backend: str, seed: int) -> Report:
+    return check_answer(wrong, Settings(backend, seed=seed, compiler=False))
+
+
+def _programs(name: str, backend: str) -> Iterator[tuple[str, Answer]]:
+    """Texts of the corpora, each with what is wrong in it."""
+    for one in mutants().get((name, backend), ()):
+        yield one.why, answer(name, backend, one.old, one.new)
     for one in (*WRONG, *MARKED):
-        if (one.exercise, one.backend) == (name, "torch") and not one.isolated:
+        if (one.exercise, one.backend) == (name, backend) and not one.isolated:
             yield one.what, one.answer
-    yield from ((one.why, one.answer) for one in MISTAKES if (one.exercise, one.backend) == (name, "torch"))
-    if "torch" in record.backends:
-        yield "in the dtype of its inputs", _narrow(answer(name, "torch"))
+    yield from ((one.why, one.answer) for one in MISTAKES if (one.exercise, one.backend) == (name, backend))
+    if backend == "torch":
+        yield "in the dtype of its inputs", _narrow(answer(name, backend))
 
 
 def _narrow(right: Answer) -> Answer:
@@ -202,8 +227,6 @@ class Found:
     answers: int = 0
     false: int = 0
     missed: int = 0
-    apart: int = 0
-    largest: float = 0.0
     which: tuple[str, ...] = ()
 
 
@@ -211,24 +234,79 @@ def found(record: Exercise, seeds: range) -> Found:
     """Checks every answer at every seed."""
     total = Found()
     for subject in subjects(record):
+        try:
+            call = subject.call
+        except AnswerError:
+            continue
         total.answers += 1
         reports = [subject.report(seed) for seed in seeds]
-        true = {bug.named for bug in record.wild if is_the_bug(record, subject.call, bug, mended=True)}
-        whole = any(is_the_bug(record, subject.call, bug, mended=False) for bug in record.wild)
+        true = {bug.named for bug in record.wild if is_the_bug(record, call, bug, mended=True)}
+        whole = any(is_the_bug(record, call, bug, mended=False) for bug in record.wild)
         false = sum(bool(one.source) and one.source not in true for one in reports)
         missed = sum(whole and not one.passed and not one.source for one in reports)
-        scores = [[100 * one.score for one in reports if one.passed is passed] for passed in (True, False)]
-        spread = max(max(one) - min(one) for one in scores if one)
         total.false, total.missed = total.false + false, total.missed + missed
-        total.apart, total.largest = total.apart + (spread > EQUAL), max(total.largest, spread)
-        if false or missed or spread > EQUAL:
+        if false or missed:
             total.which += (subject.what.replace("|", "/"),)
     return total
 
 
 def row(name: str, seeds: range, one: Found) -> str:
-    counts = f"{one.false} | {one.missed} | {one.apart} | {one.largest:.0f}"
+    counts = f"{one.false} | {one.missed}"
     return f"| `{name}` | {one.answers} | {len(seeds)} | {counts} | {'; '.join(one.which)} | {date.today()} |"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Points of an answer at many seeds. name: of the answer. categories: the sets of them that fail at some seed.
+    largest: the largest difference between seeds at which the same categories fail.
+    """
+
+    name: str
+    categories: int
+    largest: float
+
+
+def spread(name: str, reports: Iterable[Report]) -> Spread:
+    """The spread of these; seeds at which nothing fails are left out."""
+    scores: dict[frozenset[str], list[float]] = defaultdict(list)
+    for report in reports:
+        failing = [case for case in report.cases if case.status != "pass" and not case.bonus]
+        if failing:
+            scores[frozenset(str(case.category) for case in failing)].append(100 * report.score)
+    largest = max((max(points) - min(points) for points in scores.values()), default=0.0)
+    return Spread(name, len(scores), largest)
+
+
+def drawn(records: Iterable[Exercise], draw: int) -> list[tuple[str, Subject]]:
+    """All answers in PyTorch and Triton, with their names, in an order that this number decides."""
+    every = [
+        (f"{subject.what}, `{record.name}` ({backend})".replace("|", "/"), subject)
+        for record in records
+        for backend in ("torch", "triton")
+        for subject in subjects(record, backend)
+    ]
+    random.Random(draw).shuffle(every)
+    return every
+
+
+def points(every: list[tuple[str, Subject]], seeds: range, minutes: float, draw: int) -> str:
+    """The section on points: as many answers as this many minutes of processor time are enough for."""
+    spreads: list[Spread] = []
+    begun = time.process_time()
+    for name, subject in every:
+        if time.process_time() > begun + 60 * minutes:
+            break
+        spreads.append(spread(name, map(subject.report, seeds)))
+        print(spreads[-1], flush=True)
+    same = [one for one in spreads if one.categories <= 1]
+    apart, within = (
+        [one for one in spreads if one.largest > EQUAL and (one.categories <= 1) is steady] for steady in (True, False)
+    )
+    largest = f", by {max(one.largest for one in apart):.0f} at most" if apart else ""
+    told = "; ".join(f"{one.name}, by {one.largest:.0f}" for one in (*apart, *within))
+    counts = {"same": len(same), "changing": len(spreads) - len(same), "apart": len(apart), "within": len(within)}
+    fields = counts | {"all": len(every), "answers": len(spreads), "seeds": len(seeds), "minutes": minutes}
+    return POINTS.format(**fields, draw=draw, date=date.today(), largest=largest, which=f" {told}." if told else "")
 
 
 def rows_of(text: str) -> dict[str, str]:
@@ -237,27 +315,39 @@ def rows_of(text: str) -> dict[str, str]:
     return {line.split("`")[1]: line for line in rows}
 
 
-def page(rows: list[str]) -> str:
+def page(rows: list[str], points: str) -> str:
     cells = [line.strip("| ").split(" | ") for line in rows if NOT_RUN not in line]
-    answers, false, missed, apart = (sum(int(one[column]) for one in cells) for column in (1, 3, 4, 5))
-    verdict = f"{answers} answers to {len(cells)} exercises: {false} false names, {missed} missed, "
-    verdict += f"{apart} whose points differ."
+    answers, false, missed = (sum(int(one[column]) for one in cells) for column in (1, 3, 4))
+    verdict = f"{answers} answers to {len(cells)} exercises: {false} false names, {missed} missed."
     verdict += f" {len(rows) - len(cells)} exercises are not run." * (len(cells) < len(rows))
-    return "\n".join((NOTE.format(torch=torch.__version__, verdict=verdict), HEAD, *rows)) + "\n"
+    return "\n".join((NOTE.format(torch=torch.__version__, points=points, verdict=verdict), HEAD, *rows)) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--exercise", nargs="+", default=[])
+    parser.add_argument(
+        "--points", type=float, default=0, metavar="MINUTES", help="of processor time, for points alone"
+    )
+    parser.add_argument("--draw", type=int, default=0, help="decides the order of the answers whose points are asked")
     asked = parser.parse_args()
     every = {name: one for name, one in EXERCISES.items() if isinstance(one, Exercise) and one.wild}
-    kept = rows_of(PAGE.read_text(encoding="utf-8")) if PAGE.exists() else {}
+    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    kept, section = rows_of(text), text.partition("## Points\n\n")[2].partition("\n\n## Names")[0] or NOT_RUN
+
+    def write() -> None:
+        rows = [kept.get(one, f"| `{one}` | {NOT_RUN} | | | | | |") for one in every]
+        PAGE.write_text(page(rows, section), encoding="utf-8")
+
+    if asked.points:
+        records = (one for one in EXERCISES.values() if isinstance(one, Exercise))
+        section = points(drawn(records, asked.draw), range(asked.seeds), asked.points, asked.draw)
+        return write()
     for name in asked.exercise or [name for name in every if name not in kept]:
         kept[name] = row(name, range(asked.seeds), found(every[name], range(asked.seeds)))
         print(kept[name], flush=True)
-        rows = [kept.get(one, f"| `{one}` | {NOT_RUN} | | | | | | | |") for one in every]
-        PAGE.write_text(page(rows), encoding="utf-8")
+        write()
 
 
 if __name__ == "__main__":
