@@ -162,7 +162,7 @@ def bias_witness():
 
 # %% rounding_witness
 def rounding_witness():
-    """(x,), x: (M, N), N a multiple of 32, each number 0 or from 1e-38 to 1e30, on which MLX's exponent is convicted.
+    """(x,), x: (M, N), N a multiple of 32, each |number| 0 or from 1e-38 to 1e30: it convicts MLX's exponent.
 
     With the nearest exponent an element is off by more than 6.25 % of it, and with the right one by no more, while the
     cosine of x and what comes back is above .99. x has at most 65,536 elements.
