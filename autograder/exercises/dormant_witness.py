@@ -14,14 +14,14 @@ def no_blocks(x: Tensor, block: int = 128) -> str:
     shaped = x.dim() == 2 and x.numel() > 0
     largest = torch.stack([part.amax() for part in size.split(128, -1)]) if shaped else torch.ones(1)
     return first(
-        (shaped, "x is a matrix (M, N) with elements."),
-        (x.dtype == torch.float32, "x is float32."),
-        (block == 128, "Blocks have 128 elements."),
+        (shaped, "x has to be a matrix (M, N) with elements."),
+        (x.dtype == torch.float32, "x has to be float32."),
+        (block == 128, "Blocks have to have 128 elements."),
         (
             not shaped or all(bool((part.amax(1) >= 1e-38).all()) for part in size.split(128, 1)),
-            "The largest absolute value of each block is 1e-38 or more.",
+            "The largest absolute value of each block has to be 1e-38 or more.",
         ),
-        (bool((largest <= 1e30).all()), "Numbers lie between -1e30 and 1e30."),
+        (bool((largest <= 1e30).all()), "Numbers have to lie between -1e30 and 1e30."),
     )
 
 
@@ -30,7 +30,8 @@ dormant_witness = Witness(
     summary="(x,), finite, no block of 128 all zero, on which quantisation by 448 / amax is wrong",
     exercise=quantize_blocks,
     bug=INVERSE,
-    hint="The largest float32 is 3.4e38. For which amax is 448 / amax above it?",
+    hint="The largest float32 is 3.4e38. For which amax is 448 / amax above it? An infinite q is clamped to 448, which "
+    "is right for the largest number of a block: give the block smaller ones, too.",
     asked="rounding to the nearest",
     complaint=no_blocks,
     most=65536,

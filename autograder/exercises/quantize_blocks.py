@@ -103,7 +103,7 @@ WRONG_GUARD = WildBug(
     story="The guard asked whether the largest value is 0. It was not, and the scale was.",
 )
 INVERSE = WildBug(
-    who="flashinfer's inverse of the scale",
+    who="flashinfer's quantizer by 448 / amax",
     thread="flashinfer-ai/flashinfer#5024",
     function=wild.quantize_blocks_by_the_inverse,
     seen_by=DORMANT,
@@ -155,7 +155,8 @@ quantize_blocks = Exercise(
         case("one column", "Each block is one number, and q is 448 or -448.", given(30, 1, 16)),
         case(
             "blocks of many sizes",
-            "Each block has its own size, from 1e-30 to 1e29: does a scale reach beyond its block?",
+            "Each block has its own size, from 1e-30 to 1e29: does a scale reach beyond its block, or is "
+            "a small number added to it, or a floor under it?",
             x=sizes(6, -30, 29),
             category=Category.EDGES,
         ),

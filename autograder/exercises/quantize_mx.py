@@ -180,7 +180,8 @@ quantize_mx = Exercise(
     cases=(
         case(
             "ordinary values",
-            "Begin here: one row of one block. Is amax <= 448 · 2^e, and not for e - 1? " + STEP_BY_STEP,
+            "Begin here: one row of one block. Is amax <= 448 · 2^e, and not for e - 1, and e + 127 the byte? "
+            + STEP_BY_STEP,
             given(1, 32),
         ),
         case(AGAIN, KEEP_NOTHING, given(1, 32)),
@@ -209,13 +210,13 @@ quantize_mx = Exercise(
         ),
         case(
             "every bfloat16 value",
-            "All bfloat16 numbers from 1e-38 to 1e29, 16 of a size in each block.",
+            "All bfloat16 numbers from 1e-35 to 1e29, 16 of a size in each block.",
             x=every_half(torch.bfloat16),
         ),
         case(
             "every code",
-            "Blocks with 448 in them, so that e is 0: each number of float8, the middles between two, and numbers "
-            "beside them. To the nearest, ties to even; what rounds to 0 from below is -0, 0x80.",
+            "Blocks with 448 in them, so that e is 0 and its byte 127: each number of float8, the middles between two, "
+            "and numbers beside them. To the nearest, ties to even; what rounds to 0 from below is -0, 0x80.",
             x=draw.by(every_code),
             category=Category.EDGES,
         ),
@@ -298,8 +299,11 @@ def no_rows(x: Tensor) -> str:
     """Returns what is wrong with an input of `quantize_mx`, and with its cosine."""
     size = x.double().abs()
     if complaint := first(
-        (x.dim() == 2 and x.numel() > 0 and x.shape[1] % 32 == 0, "x is (M, N), N a multiple of 32."),
-        (bool(((size == 0) | (size >= 1e-38) & (size <= 1e30)).all()), "Each number is 0, or from 1e-38 to 1e30."),
+        (x.dim() == 2 and x.numel() > 0 and x.shape[1] % 32 == 0, "x has to be (M, N), N a multiple of 32."),
+        (
+            bool(((size == 0) | (size >= 1e-38) & (size <= 1e30)).all()),
+            "The size of each number has to be 0, or from 1e-38 to 1e30.",
+        ),
     ):
         return complaint
     y, wide = nearest_exponents(x).double().flatten(), x.double().flatten()
