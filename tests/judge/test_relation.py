@@ -154,6 +154,31 @@ def test_a_simple_relation_is_told(name, case, function, words):
     assert words in message(name, function, case)
 
 
+def test_numbers_far_below_the_right_ones_are_not_taken_for_an_input():
+    """A quarter of a step of float8 near 240 is more than all of x."""
+
+    def by_the_largest(x, block, *right):
+        amax = x.abs().amax(1, keepdim=True)
+        return (x / amax).to(right[0].dtype), amax / 448
+
+    told = message("quantize_blocks", by_the_largest)
+    assert "the input x" not in told
+    assert "sign" not in told
+    told = message("quantize_blocks", lambda x, block, *right: (x.clamp(-448, 448).to(right[0].dtype), right[1]))
+    assert "q has the values of the input x." in told
+
+
+def test_integers_are_not_shown_as_a_float8():
+    found = judged("quantize_blocks", lambda x, block, q, scale: ((x * 20).to(torch.int8), scale)).result
+    assert "q should be float8_e4m3fn, but is int8." in found.message
+    assert found.failure is None
+
+
+def test_half_a_float8_is_more_than_a_rounding():
+    found = judged("quantize_mx", lambda x, q, e: ((q.float() / 2).to(q.dtype), e)).result
+    assert found.code == "values"
+
+
 def test_strides_that_are_not_used_are_told():
     def in_order(x, y):
         assert not x.is_contiguous()

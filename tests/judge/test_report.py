@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -360,6 +361,16 @@ def test_what_the_emulator_cannot_show_is_one_line_each():
     assert "<script" not in html
     assert "\x1b" not in shown + html
     assert "On a GPU" not in text.render(report(case("a"))) + notebook.render(report(case("a")))
+
+
+def test_nan_in_and_nan_out_is_no_choice():
+    at_nan = replace(case("infinity and NaN", "fail", convention="infinity"), failure=failure(inputs={"x": math.nan}))
+    assert phrases.convention(at_nan, "This") == ""
+
+
+def test_a_float8_that_is_off_is_allowed_no_part_of_a_step():
+    wrong = failure(got=160.0, expected=176.0, ulp=1.0, allowed=0.25, codes=(0x72, 0x73))
+    assert "where 0" in phrases.off_by(wrong)
 
 
 @pytest.mark.parametrize("convention", [one for one in get_args(Convention) if one])

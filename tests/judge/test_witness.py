@@ -212,6 +212,11 @@ def test_what_is_asked_is_said_of_the_output_that_it_is_asked_of():
     assert " here (1 % of the largest element of the row, and " in report.cases[2].message
 
 
+def test_of_several_results_the_one_that_is_off_is_named():
+    report = check("dormant_witness", lambda: (torch.full((1, 128), 1e-37),))
+    assert "at most on this input, where scale = 2.23e-40 is right" in report.cases[2].message
+
+
 @pytest.mark.parametrize("name", [name for name, record in EXERCISES.items() if isinstance(record, Witness)])
 def test_the_contract_says_how_far_off_and_how_large_a_witness_is(name):
     contract = " ".join((our_answer(name, "torch").__doc__ or "").split())

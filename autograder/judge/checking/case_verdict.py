@@ -36,7 +36,8 @@ Fields = dict[str, Any]  # of a `CaseResult`, by name
 
 _OF_TRITON = re.compile(r" ?\(In Triton, [^)]*\)")
 REFUSALS = ("ValueError", "IndexError", "AssertionError")  # errors by which an answer refuses bad input
-GROSS = 64.0  # ulp: rounding does not explain what is farther off
+GROSS = 64.0  # ulp: rounding does not explain what is farther off,
+GROSS_FLOAT8 = 1.0  # nor this in a float8, which has 8 steps between two powers of 2, or 4
 
 
 @dataclass
@@ -334,7 +335,8 @@ def _code(failure: Failure) -> str:
         return f"{got}-for-{expected}"
     if math.isinf(failure.got):
         return "other-infinity"
-    return VALUES if failure.ulp > GROSS or isinstance(failure.got, int) else ROUNDING
+    gross = GROSS_FLOAT8 if failure.codes else GROSS
+    return VALUES if failure.ulp > gross or isinstance(failure.got, int) else ROUNDING
 
 
 def _number_kind(value: float) -> str:

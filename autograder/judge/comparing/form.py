@@ -9,6 +9,7 @@ from itertools import permutations
 import torch
 
 from ...runner import Args, Outcome, Tree
+from ..records.ulp import FLOAT8
 from .closeness import Comparison, Expected, near, unlike
 
 _MOST = 4  # outputs, of which any may stand in the place of any other
@@ -62,6 +63,8 @@ def _as(actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> torch.Te
         actual = actual.reshape(shape)
     if actual.dtype == dtype or actual.is_complex():
         return actual if actual.dtype == dtype else None
+    if dtype in FLOAT8 and not actual.is_floating_point():  # a code, or what no float8 holds
+        return None
     other = actual.to(dtype)
     return other if dtype.is_floating_point or bool((other.double() == actual.double()).all()) else None
 

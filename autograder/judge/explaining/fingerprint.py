@@ -7,7 +7,7 @@ import torch
 from ...runner import Args, Tree
 from ..comparing.closeness import Wrong
 from ..records.record import Bug, Exercise, WildBug
-from ..records.ulp import PRECISION, comparable, ulp_error, ulp_size
+from ..records.ulp import FLOAT8, PRECISION, comparable, ulp_error, ulp_size
 
 SHARED, EACH = 0.9, 0.5  # of the wrong elements: on average over the failing calls, and in each of them
 GROSS, BEYOND = 64.0, 4.0  # ulp, and times what is allowed: an error below either may be mere rounding, which no two
@@ -98,8 +98,8 @@ def _telling(failures: list[Failing]) -> list[Failing]:
 
 
 def _gross(one: Wrong, error: torch.Tensor) -> torch.Tensor:
-    """Returns whether no rounding explains an error, in ulp."""
-    if not one.actual.dtype.is_floating_point:
+    """Returns whether no rounding explains an error, in ulp. A wrong float8 is another number, as an integer is."""
+    if not one.actual.dtype.is_floating_point or one.actual.dtype in FLOAT8:
         return error > one.allowed
     return (error > HALVED.get(one.actual.dtype, GROSS)) & ~(error <= BEYOND * one.allowed)
 

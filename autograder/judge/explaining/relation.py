@@ -22,6 +22,7 @@ from .up_to import spelled
 
 NEARLY = 0.98  # of the elements that a relation is about have it
 FEWEST = 4  # different elements
+KNOWN = 0.5  # a factor is, where the tolerance leaves less of it open
 LEAST = 3.0  # bits that an element gives, or none: rounding errors of a row are alike
 EACH, CERTAIN = 20.0, 40.0  # bits of evidence: the most that an element gives, and what makes an accident impossible
 LARGEST = 1 << 18  # elements of the arguments: a larger case would take long to work out again and again
@@ -160,7 +161,11 @@ def _copied(call: WrongCall) -> str:
         return f"{names[0]} has the values that {names[1]} should have."
     for one in call.wrong:
         for name, value in Tree(call.args).named(call.exercise.parameters).items():
-            if value.shape == one.exact.shape and one.is_guessed((value.double(), one.near)):
+            if value.shape != one.exact.shape:
+                continue
+            values = value.double()
+            near = one.near * (values / one.exact).abs().clamp(max=1.0)  # of right values that may be far larger
+            if one.is_guessed((values, near)):
                 return f"{one.name} has the values of the input {name}."
     return ""
 
@@ -188,7 +193,7 @@ def _scaled(call: WrongCall) -> str:
     for one in _terms_off(call):
         factor, apart = _ratio(one)
         guess = _times(one, torch.tensor(factor))
-        if factor and one.is_guessed(guess, fitted=1):
+        if factor and apart < KNOWN and one.is_guessed(guess, fitted=1):
             everywhere = one.is_guessed(guess, everywhere=True, fitted=1)
             start = f"{one.name} is" if everywhere else f"Where {one.name} is wrong, it is"
             if abs(factor + 1) <= apart:

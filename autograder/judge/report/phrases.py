@@ -103,7 +103,8 @@ def convention(case: CaseResult, option: str) -> str:
     """The choice that a case rests on and mathematics leaves open; "" where there is none. option: by which PyTorch's
     own answer is taken for right as well.
     """
-    if not case.convention:
+    missing = case.failure is not None and any(value != value for value in case.failure.inputs.values())  # NaN
+    if not case.convention or (case.convention == "infinity" and missing):
         return ""
     return f"a choice: {CONVENTIONS[case.convention]}. {option} takes PyTorch's own answer for right as well."
 
@@ -192,7 +193,8 @@ def off_by(failure: Failure) -> str:
         return f"0x{failure.codes[0]:02X} where 0x{failure.codes[1]:02X} belongs"
     if failure.expected == 0 and failure.allowed * failure.step < SMALLEST_NORMAL:
         return f"{number(failure.got)}, where 0 belongs"
-    return distance(failure.ulp, failure.allowed, failure.step, whole=isinstance(failure.got, int))
+    allowed = 0.0 if failure.codes and failure.allowed < 1 else failure.allowed  # no other float8 lies within
+    return distance(failure.ulp, allowed, failure.step, whole=isinstance(failure.got, int))
 
 
 def kind(value: float) -> str:

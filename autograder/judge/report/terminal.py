@@ -102,8 +102,8 @@ def first_failure(page: "ReportPage", report: ReportData, cause: Cause) -> None:
         page.field("came out", f"{failure.output} = {phrases.came_out(failure)}")
         page.field("expected", f"{failure.output} = {phrases.expected(failure)}")
         page.field("off by", phrases.off_by(failure))
-    if case.convention:
-        page.field("rests on", phrases.convention(case, "`--conventions pytorch`"))
+    if choice := phrases.convention(case, "`--conventions pytorch`"):
+        page.field("rests on", choice)
     if case.hint:
         page.field("hint", case.hint)
     if len(cause.cases) > 1:
