@@ -103,7 +103,7 @@ WRONG_GUARD = WildBug(
     story="The guard asked whether the largest value is 0. It was not, and the scale was.",
 )
 INVERSE = WildBug(
-    who="flashinfer's quantizer by 448 / amax",
+    who="flashinfer's inverse of the scale",
     thread="flashinfer-ai/flashinfer#5024",
     function=wild.quantize_blocks_by_the_inverse,
     seen_by=DORMANT,
