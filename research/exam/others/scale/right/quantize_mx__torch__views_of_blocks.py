@@ -1,4 +1,4 @@
-# Wrong: views x as blocks of 32, which raises for a transposed x.
+# Right: views x as blocks of 32, before it converts: a dimension can be split whatever the strides are.
 import torch
 
 
