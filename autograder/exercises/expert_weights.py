@@ -104,7 +104,9 @@ def deep(*rows: tuple[float, ...]) -> Arguments:
 
 def nan_where_not_chosen(logits: Tensor, experts: Tensor) -> None:
     """Every logit of an expert that its token has not chosen is NaN."""
-    chosen = torch.zeros(logits.shape, dtype=torch.bool).scatter(1, experts, True)
+    token, place = (experts != NONE).nonzero(as_tuple=True)
+    chosen = torch.zeros(logits.shape, dtype=torch.bool)
+    chosen[token, experts[token, place]] = True
     logits[~chosen] = NAN
 
 
@@ -213,8 +215,9 @@ CASES = (
     ),
     case(
         "NaN in every other logit",
-        "All logits that no token has chosen are NaN, and matter to none.",
-        routed(6, 16, 4).change(nan_where_not_chosen),
+        "All logits that no token has chosen are NaN, and matter to none. Some places have no expert: -1 is not 0, and "
+        "the logit of expert 0 is not theirs.",
+        routed(6, 16, 4).but(experts=ABSENT).change(nan_where_not_chosen),
     ),
     case("no tokens", "No tokens go in, no weights come out.", routed(0, 16, 4)),
     case("no places", "k is 0: no token has an expert, and no logit has a gradient.", routed(5, 16, 0)),

@@ -278,7 +278,7 @@ SOME = ("machine", "speed swiglu_forward", "planted races", "arithmetic", "error
 
 
 @without_gpu
-@pytest.mark.exhaustive
+@pytest.mark.release
 def test_a_dry_run_of_one_piece_of_each_kind(tmp_path):
     assert {piece.kind for piece in plan.pieces()} == {beginning.split()[0] for beginning in SOME}
     assert command.main(["--dry-run", "--minutes", "60", "--into", str(tmp_path), "--only", *SOME]) == 0

@@ -51,7 +51,7 @@ def test_a_kernel_that_became_slower_is_named():
     assert slower([{**one, "instructions": 10.1, "loads": {"128": 2}}], said) == []
 
 
-@pytest.mark.exhaustive
+@pytest.mark.release
 def test_every_kernel_is_as_the_page_says():
     said, found = page(), [one for one in counted() if one["whose"] == "ours"]
     assert {(one["operation"], one["dtype"], one.get("name")) for one in found} == said.keys()

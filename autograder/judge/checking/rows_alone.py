@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ...gpu import KernelLaunch
 from ...runner import Args, Examined
+from ...words import count
 from ..batches.compositions import Composition, compositions
 from ..batches.dependence import Difference, difference
 from ..comparing.fault import Fault
@@ -61,6 +62,11 @@ def _in(one: Composition, trial: Trial, examined: Examined, followed: bool) -> F
         message = f"Called on {one.what} of its {rows}, it fails: {came.trouble.sentence}"
         return Fault(message, NEIGHBOURS, flaw=Flaw.VALUES)
     names = [output.name for output in trial.exercise.results(trial.args)]
+    if len(came.outputs) != len(names):
+        message = (
+            f"Called on {one.what} of its {rows}, it gives {count(len(came.outputs), 'result')}, not {len(names)}."
+        )
+        return Fault(message, NEIGHBOURS, flaw=Flaw.VALUES)
     places = list(one.compared)
     of = [one.rows[at] for at in places]
     for number, (here, whole) in enumerate(zip(came.outputs, examined.first.outputs, strict=True)):

@@ -154,7 +154,7 @@ def _not_enough(record: Witness, args: Args, right: Args, found: list[Comparison
     most = found[number]
     off, enough = (value * most.step_there for value in (most.error_there, most.allowed_there))
     index = tuple(map(int, np.unravel_index(most.at, tuple(right[number].shape))))
-    name = f"{record.exercise.outputs[number].name} = " if len(right) > 1 else ""
+    name = f"{record.exercise.results(args)[number].name} = " if len(right) > 1 else ""
     return (
         f"{record.bug.who} is off by {off:.2g} at most on this input, where "
         f"{name}{right[number].flatten()[most.at]:.3g} is right; a witness is off by more than "

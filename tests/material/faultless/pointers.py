@@ -1,5 +1,7 @@
 """Pointers of every kind: block pointers, descriptors, tuples, indices from memory."""
 
+import contextvars
+
 import torch
 import triton
 import triton.language as tl
@@ -25,6 +27,16 @@ def block_pointers():
     return out, 2 * x
 
 
+def with_scratch_memory(launch):
+    """Calls it where Triton has an allocator, which descriptors made in a kernel need on a GPU, and nowhere else."""
+
+    def allocating():
+        triton.set_allocator(lambda size, alignment, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
+        launch()
+
+    contextvars.copy_context().run(allocating)
+
+
 @triton.jit
 def descriptor_kernel(x_ptr, out_ptr, rows, columns, R: tl.constexpr, C: tl.constexpr):
     x = tl.make_tensor_descriptor(x_ptr, [rows, columns], [columns, 1], [R, C])
@@ -36,7 +48,7 @@ def descriptor_kernel(x_ptr, out_ptr, rows, columns, R: tl.constexpr, C: tl.cons
 def tensor_descriptors_made_in_the_kernel():
     x = randn(20, 48)
     out = torch.empty_like(x)
-    descriptor_kernel[(3, 3)](x, out, 20, 48, R=8, C=16)
+    with_scratch_memory(lambda: descriptor_kernel[(3, 3)](x, out, 20, 48, R=8, C=16))
     return out, x + 1
 
 
@@ -52,7 +64,7 @@ def tensor_descriptors_with_strides_as_arguments():
     """The last of them is 1, which Triton takes for a constant."""
     x = randn(20, 48)
     out = torch.empty_like(x)
-    strided_descriptor_kernel[(3, 3)](x, out, *x.shape, *x.stride(), R=8, C=16)
+    with_scratch_memory(lambda: strided_descriptor_kernel[(3, 3)](x, out, *x.shape, *x.stride(), R=8, C=16))
     return out, x * 3
 
 

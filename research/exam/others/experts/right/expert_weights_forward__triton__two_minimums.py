@@ -1,4 +1,4 @@
-# Wrong: tl.minimum and tl.exp(-|x|) behind a guard drop NaN: a NaN in a chosen logit becomes a weight.
+# Right: tl.minimum of NaN and 0 is 0, and of NaN and -NaN it is NaN, which the logarithm keeps.
 import torch
 import triton
 import triton.language as tl
