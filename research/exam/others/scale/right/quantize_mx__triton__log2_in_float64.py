@@ -1,4 +1,4 @@
-# Wrong: the ceiling of tl.log2 in float32, which misses the numbers right above 448 * 2^e.
+# Right: 1e-44 is below the normal numbers of float32, so Triton takes it, and the logarithm behind it, in float64.
 import torch
 import triton
 import triton.language as tl
