@@ -48,5 +48,7 @@ def decay_scan(x, log_decay):
     y = torch.empty(T, D, dtype=x.dtype, device=x.device)
     if y.numel():
         grid = (triton.cdiv(D, BLOCK),)
-        decay_scan_kernel[grid](x, log_decay, y, T, D, *x.stride(), *log_decay.stride(), CHUNK=CHUNK, BLOCK=BLOCK)
+        decay_scan_kernel[grid](
+            x, log_decay, y, T, D, *x.stride(), *log_decay.stride(), CHUNK=CHUNK, BLOCK=BLOCK, num_warps=1
+        )
     return y

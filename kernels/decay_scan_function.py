@@ -51,7 +51,9 @@ def gradients_in_triton(dh: Tensor, x: Tensor, log_decay: Tensor) -> tuple[Tenso
     parts = torch.empty(blocks, T, dtype=torch.float32, device=x.device)
     if dx.numel():
         h = in_triton(x.float(), log_decay)
-        decay_scan_backward_kernel[(blocks,)](dh, h, log_decay, dx, parts, T, D, *dh.stride(), CHUNK=CHUNK, BLOCK=BLOCK)
+        decay_scan_backward_kernel[(blocks,)](
+            dh, h, log_decay, dx, parts, T, D, *dh.stride(), CHUNK=CHUNK, BLOCK=BLOCK, num_warps=1
+        )
     return dx, parts.sum(0)
 
 

@@ -101,6 +101,15 @@ def products() -> Iterator[Row]:
     yield Row("matmul, 4,096", "ours", "matmul.matmul", tensors(sizes, sizes), 4096**2, 2 * 4096**3, half)
 
 
+def scans() -> Iterator[Row]:
+    x, log_decay = (4096, 4096), -torch.rand(4096)
+    forward = tensors(x, more=(log_decay,))
+    yield Row("decay_scan forward, 4,096 steps", "ours", "decay_scan.decay_scan", forward)
+    backward = tensors(x, x, more=(log_decay,))
+    name = "decay_scan_function.gradients_in_triton"
+    yield Row("decay_scan backward, 4,096 steps", "ours", name, backward)
+
+
 def experts() -> Iterator[Row]:
     """8 of 256 experts a token, and rows of 4,096 numbers."""
     tokens, chosen = (4096, 256), torch.arange(4096 * 8).view(4096, 8) % 256
@@ -117,6 +126,12 @@ def experts() -> Iterator[Row]:
 def scales() -> Iterator[Row]:
     yield Row("quantize_blocks, 128", "ours", "quantize_blocks.quantize_blocks", tensors(MATRIX))
     yield Row("quantize_mx", "ours", "quantize_mx.quantize_mx", tensors(MATRIX))
+    a, b = (torch.zeros(4096, 4096, dtype=torch.int8) for _ in "ab")
+    a_scale, b_scale = torch.ones(4096, 32), torch.ones(32, 4096)
+    for name, columns in (("", b), (", b transposed", b.t())):
+        arguments = tensors(more=(a, a_scale, columns, b_scale))
+        operation, function = f"scaled_matmul, 4,096, groups of 128{name}", "scaled_matmul.scaled_matmul"
+        yield Row(operation, "ours", function, arguments, 4096**2, dtypes=(torch.int8,))
 
 
 def peers() -> Iterator[Row]:
@@ -146,5 +161,5 @@ def peers() -> Iterator[Row]:
 
 
 def all_rows() -> list[Row]:
-    found = [*elementwise(), *rows_of_numbers(), *losses(), *products(), *experts(), *scales(), *peers()]
+    found = [*elementwise(), *rows_of_numbers(), *losses(), *scans(), *products(), *experts(), *scales(), *peers()]
     return sorted(found, key=lambda row: [one.operation for one in found].index(row.operation))

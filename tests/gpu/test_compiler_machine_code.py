@@ -1,15 +1,19 @@
 """What the machine code of a launch allows of a card at most: counted where kernels are compiled, per element here."""
 
 import dataclasses
+import inspect
 import json
+import sys
 
 import pytest
 import torch
 from compiler_kernels import BODY, COMPILER, HEADER, SCALE, cache, described, load  # noqa: F401
 from graded_kernels.autograder.gpu.compiler import KernelLaunch, recorded
 from graded_kernels.autograder.gpu.compiler.ahead_of_time import machine_code_report
+from graded_kernels.autograder.gpu.compiler.sass.trips import source_loops
 from graded_kernels.autograder.gpu.emulator import Emulator
 from graded_kernels.autograder.runner.sandbox.compiler import _answer
+from graded_kernels.kernels.scaled_matmul import scaled_matmul
 
 LOOP = """
 @triton.jit
@@ -58,6 +62,26 @@ def test_a_loop_is_multiplied_out_by_the_numbers_of_the_launch():
     row = row_of(launched(LOOP, "loop_kernel", 65536, BLOCK=1024))
     assert row["traffic"] == pytest.approx(1, abs=0.1) and row["notes"] == ()
     assert 1 < row["instructions"] < 4, "a load and a store of 128 bits, and the loop around them"
+
+
+def test_products_of_int8_are_counted_once_and_take_half_the_time():
+    """By the products themselves: threads that hold the same scales load them again, as if a loop were unrolled."""
+    a, b, scales = torch.ones(64, 512, dtype=torch.int8), torch.ones(512, 64, dtype=torch.int8), torch.ones(64, 4)
+    with Emulator() as emulator:
+        scaled_matmul(a, scales, b, scales.t().contiguous())
+    row = row_of(recorded(emulator.launches[0], inspect.getsource(sys.modules[scaled_matmul.__module__])))
+    assert (row["elements"], row["products"], row["notes"]) == (512 * 64, 64 * 64 * 512 / (512 * 64), ())
+    assert row["resources"]["H100"] == "bandwidth"
+
+
+def test_a_product_in_three_parts_is_three():
+    shapes = "tensor<4x64x32xf32> * tensor<4x32x16xf32> -> tensor<4x64x16xf32>"
+    line = f"  %s = tt.dot %x, %y, %c, inputPrecision = {{}} : {shapes}"
+    loop = ["%a = scf.for %i = %b to %n step %c -> (i32) {", "  {}", "}"]
+    for precision, times in (("tf32", 1), ("tf32x3", 3), ("bf16x6", 6)):
+        text = "\n".join(loop).replace("{}", line.replace("{}", precision))
+        (found,) = source_loops(text, {"b": 0, "n": 96, "c": 32}, (1, 1, 1))
+        assert (found.trips, found.multiplied) == (3, times * 4 * 64 * 32 * 16)
 
 
 def test_a_tensor_that_a_view_repeats_is_read_from_one_place():

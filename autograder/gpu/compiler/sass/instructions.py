@@ -11,8 +11,9 @@ from typing import Any
 from .disassembly import Instruction, LoopRange, disassemble, loops, shortest
 from .trips import source_loops
 
-# Of a product of the tensor cores: M x N x K, and how many threads carry it out together.
-_PRODUCTS = {"HGMMA": (re.compile(r"HGMMA\.(\d+)x(\d+)x(\d+)"), 128), "HMMA": (re.compile(r"HMMA\.(16)(8)(8|16)"), 32)}
+# A product of the tensor cores: H of float16, bfloat16, TF32, I of int8, Q of float8; M x N x K by a warp, or by four.
+_PRODUCT = re.compile(r"[HIQ](?:MMA\.(16)(8)(8|16|32)|GMMA\.(\d+)x(\d+)x(\d+))\b")
+_TIME = {"H": 1.0, "I": 0.5, "Q": 0.5}  # of an operation, over one of bfloat16: NVIDIA's datasheets of H100 and H200
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class CompiledLaunch:
 @dataclass(frozen=True)
 class Thread:
     """instructions, mufu: by the shortest way to the last store through the source's loops; mufu: of these the special
-    functions. at_most: all of the code. products: operations of the tensor cores. moved: bytes loaded and stored.
-    spills: loads and stores of local memory. loads, stores: how many of each width in bits, each counted once. notes:
-    what makes the count unsure.
+    functions. at_most: all of the code. products: operations of the tensor cores, as many of bfloat16 as take the same
+    time: of int8 and float8 half, of TF32 twice. moved: bytes loaded and stored. spills: loads and stores of local
+    memory. loads, stores: how many of each width in bits, each counted once. notes: what makes the count unsure.
     """
 
     instructions: float
@@ -99,8 +100,8 @@ def _weighted(launch: CompiledLaunch, code: list[Instruction]) -> _Weighted:
 def _trips(
     launch: CompiledLaunch, code: list[Instruction], ranges: list[LoopRange]
 ) -> tuple[dict[LoopRange, float], tuple[str, ...]]:
-    """Returns how often each loop of the machine code goes round. One that is unrolled is seen by the bytes that it
-    loads.
+    """Returns how often each loop of the machine code goes round. One that is unrolled is seen by its products on the
+    tensor cores, and without any by the bytes that it loads: threads that hold the same scales load them again.
     """
     source = source_loops(launch.ttir, launch.numbers, launch.grid)
     trips = [loop.trips for loop in source]
@@ -109,17 +110,25 @@ def _trips(
         return dict.fromkeys(ranges, 1.0), (note,)
     result: dict[LoopRange, float] = {}
     for (first, last), loop in zip(ranges, source, strict=True):
-        bits = sum(op.bits for op in code if op.access == "loads" and first <= op.address <= last)
-        at_once = round(bits / 8 * launch.warps * 32 / loop.loaded) if loop.loaded else 1
+        body = [op for op in code if first <= op.address <= last]
+        counted, once = sum(map(_multiplied, body)), loop.multiplied
+        if not counted or not once:
+            counted, once = sum(op.bits / 8 for op in body if op.access == "loads"), loop.loaded
+        at_once = round(counted * launch.warps * 32 / once) if once else 1
         result[first, last] = (loop.trips or 0) / max(at_once, 1)
     return result, ()
 
 
 def _product(op: Instruction) -> float:
-    """A thread's share of the operations of a product of the tensor cores; 0 of any other instruction."""
-    shape, threads = _PRODUCTS.get(op.name, (None, 1))
-    match = shape and shape.match(op.operation)
-    return 2 * math.prod(map(int, match.groups())) / threads if match else 0.0
+    """A thread's share of a product of the tensor cores, in operations of bfloat16; 0 of any other instruction."""
+    return 2 * _multiplied(op) * (2.0 if "TF32" in op.operation else _TIME.get(op.name[0], 1.0))
+
+
+def _multiplied(op: Instruction) -> float:
+    """A thread's share of M x N x K of a product of the tensor cores; 0 of any other instruction."""
+    match = _PRODUCT.match(op.operation)
+    sizes = [int(size) for size in match.groups() if size] if match else [0]
+    return math.prod(sizes) / (128 if "GMMA" in op.name else 32)
 
 
 def _widths(code: list[Instruction], access: str) -> dict[str, int]:
@@ -129,6 +138,6 @@ def _widths(code: list[Instruction], access: str) -> dict[str, int]:
 
 def _waits(code: list[Instruction]) -> list[str]:
     waits = sum(op.operation == "WARPGROUP.ARRIVE" for op in code)
-    if 2 * waits <= sum(op.name == "HGMMA" for op in code):
+    if 2 * waits <= sum(op.name.endswith("GMMA") for op in code):
         return []
     return ["each product of the tensor cores waits for the one before: ptxas (C75..) could not overlap them"]

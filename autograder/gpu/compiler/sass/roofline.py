@@ -53,8 +53,8 @@ class Kernel:
 
     @classmethod
     def of(cls, name: str, thread: Json, warps: int, shared: int, size: Size, products: int = 0) -> "Kernel":
-        """thread: the fields of an `instructions.Thread`. products: operations that have to be done; 0: those that its
-        tensor cores do, needed or not.
+        """thread: the fields of an `instructions.Thread`. products: operations of bfloat16 that have to be done; 0:
+        those that its tensor cores do, needed or not.
         """
         elements = size.elements or 1
         share = warps * 32 * math.prod(size.grid) / elements  # threads an element

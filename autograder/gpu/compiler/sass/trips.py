@@ -8,6 +8,8 @@ from typing import Any
 
 FOR = re.compile(r"scf\.for %\S+ = (%[\w.]+) to (%[\w.]+) step (%[\w.]+)")
 LOAD = re.compile(r"tt\.load .*: tensor<([\dx]+)x!tt\.ptr<[a-z]*?(\d+)")
+DOT = re.compile(r"tt\.dot .*: tensor<([\dx]+)x[a-z]\w*> \* tensor<[\dx]+x(\d+)x[a-z]")
+REPEATED = re.compile(r"inputPrecision = \w+x(\d)\b")  # tf32x3 is three products
 CONSTANT = re.compile(r"(%[\w.]+) = arith\.constant (-?\d+) : i\d+")
 PROGRAM = re.compile(r"(%[\w.]+) = tt\.get_program_id ([xyz])")
 CAST = re.compile(r"(%[\w.]+) = arith\.(?:extsi|trunci) (%[\w.]+)")
@@ -27,10 +29,13 @@ OPERATIONS: dict[str, Callable[[int, int], int]] = {
 
 @dataclass
 class SourceLoop:
-    """A ``scf.for``. trips: None where its bounds are not known. loaded: bytes that its body loads each time."""
+    """A ``scf.for``. trips: None where its bounds are not known. loaded: bytes that its body loads each time.
+    multiplied: M x N x K of its products, each as often as its precision repeats it.
+    """
 
     trips: int | None
     loaded: int = 0
+    multiplied: int = 0
 
 
 def source_loops(ttir: str, values: Mapping[str, Any], grid: Iterable[int]) -> list[SourceLoop]:
@@ -47,6 +52,10 @@ def source_loops(ttir: str, values: Mapping[str, Any], grid: Iterable[int]) -> l
             inside.pop()
         elif inside and (match := LOAD.search(line)):
             inside[-1][0].loaded += int(match[2]) // 8 * math.prod(map(int, match[1].split("x")))
+        elif inside and (match := DOT.search(line)):
+            times = REPEATED.search(line)
+            sizes = (*match[1].split("x"), match[2], times[1] if times else 1)
+            inside[-1][0].multiplied += math.prod(map(int, sizes))
         else:
             _follow(line, numbers, middle)
     return in_order
