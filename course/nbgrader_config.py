@@ -25,15 +25,18 @@ c.ClearSolutions.code_stub = {"python": "...  # YOUR CODE HERE"}
 # Our own grader in place of nbgrader's run of the notebook: see graded_kernels.autograder.classroom.nbgrader.
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.OverwriteCells",
-    "nbgrader.preprocessors.CheckCellMetadata",
+    "graded_kernels.autograder.classroom.nbgrader.gradebooks.CheckCells",
 ]
 c.Autograde.autograde_preprocessors = [
     "graded_kernels.autograder.classroom.nbgrader.grade_cells.Grade",
     "graded_kernels.autograder.classroom.nbgrader.grade_cells.SaveScores",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "nbgrader.preprocessors.CheckCellMetadata",
+    "graded_kernels.autograder.classroom.nbgrader.gradebooks.CheckCells",
     "graded_kernels.autograder.classroom.nbgrader.guides.WithGuides",
 ]
+
+# nbconvert checks a notebook against its schema once it is complete, not after each of these.
+c.NotebookExporter.optimistic_validation = True
 
 # A CSV in which a comma in a name does no harm, and no 0 stands for what was not graded.
 c.ExportApp.plugin_class = "graded_kernels.autograder.classroom.nbgrader.export.Grades"

@@ -3,6 +3,7 @@ and ``graded-kernels grade`` run alike.
 """
 
 import contextlib
+import json
 import os
 import shutil
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader import converters
 from nbgrader.api import Gradebook
@@ -30,6 +32,7 @@ from .class_seed import ClassSecretError
 from .extension import with_notebooks
 from .generate import GenerateAssignment
 from .grade_cells import Grade
+from .gradebooks import ready_once
 from .hidden_cases import HiddenCasesError
 from .lock import Lock, Locked
 from .other_files import digest, not_read, unfit
@@ -65,7 +68,12 @@ class ReadByUs(BaseConverter):
         gives up the whole batch if a cell was copied.
         """
         resources = self.init_single_notebook_resources(notebook_filename)
-        output, resources = self.exporter.from_notebook_node(self.notebook_at(notebook_filename), resources=resources)
+        notebook = self.notebook_at(notebook_filename)
+        if is_first_pass(self):  # read again at once, then written for people: in C, without an indent
+            node, resources = super(NotebookExporter, self.exporter).from_notebook_node(notebook, resources=resources)
+            output = json.dumps(node)
+        else:
+            output, resources = self.exporter.from_notebook_node(notebook, resources=resources)
         self.write_single_notebook(output, resources)
 
     def notebook_at(self, path: str) -> NotebookNode:
@@ -120,7 +128,7 @@ class Autograde(converters.Autograde, ReadByUs):
         """nbgrader's loop over the submissions, alone in the course, and with a summary."""
         try:
             disk.require(self.coursedir)
-            with interrupt.grading(), quiet(self.log), Lock(self._root), disk.watched(self.coursedir):
+            with interrupt.grading(), quiet(self.log), Lock(self._root), disk.watched(self.coursedir), ready_once():
                 self._grade()
         except REFUSALS as error:
             self.log.error("Nothing was graded: %s", error)
