@@ -166,6 +166,28 @@ def test_an_autotuner_takes_each_configuration_for_some_sizes():
     assert blocks(range(100, 120), shuffle=3) == blocks(range(100, 120))
 
 
+@triton.jit
+def side_kernel(y_ptr, SIDE: tl.constexpr, OTHER: tl.constexpr):
+    tl.store(y_ptr, SIDE)
+
+
+def test_what_one_autotuner_draws_says_nothing_of_another():
+    """Two draws in a row, from an even one on, name each configuration once."""
+    tuners = [
+        triton.autotune([triton.Config({"SIDE": side, "OTHER": other}) for side in (1, 2)], key=[])(side_kernel)
+        for other in range(2)
+    ]
+    drawn = []
+    for choice in range(24):
+        sides = torch.zeros(2)
+        with Emulator(choice=choice):
+            for number, tuner in enumerate(tuners):
+                tuner[(1,)](sides[number:])
+        drawn.append(tuple(sides.tolist()))
+    assert {*drawn} == {(1, 1), (1, 2), (2, 1), (2, 2)}
+    assert all(sorted(sides) == [1, 2] for pair in zip(drawn[::2], drawn[1::2]) for sides in zip(*pair))
+
+
 def test_float_arguments_are_float32_as_on_a_device():
     @triton.jit
     def scalar_kernel(y_ptr, value):

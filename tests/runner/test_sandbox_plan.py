@@ -12,6 +12,7 @@ from graded_kernels.autograder.runner.sandbox.child_calls import Asked, Came
 from graded_kernels.autograder.runner.sandbox.proof import Answering, Proof
 from graded_kernels.autograder.runner.sandbox.sources import Sources
 from graded_kernels.autograder.runner.sandbox.status import Status
+from graded_kernels.autograder.runner.sandbox import autotuned
 from graded_kernels.autograder.runner.sandbox.wire import plan
 
 REF = {"buffer": 0, "dtype": "float32", "shape": [3], "stride": [1], "offset": 0}
@@ -28,6 +29,7 @@ PLAN = {
     "steps": [OP, LAUNCH],
     "outputs": [OUT],
     "globals": {"BLOCK": 128, "WIDE": {"dtype": "fp32"}, "exp": {"import": "triton.language", "name": "exp"}},
+    "tuned": [{"of": "3f", "configuration": 1, "steps": [1, 2]}],
 }
 
 
@@ -68,6 +70,33 @@ def changed(where: list, value) -> dict:
 
 
 @pytest.mark.parametrize(
+    ("where", "value", "told"),
+    [
+        (["steps", 1, "arguments", "n"], 4, False),  # a constant of the configuration
+        (["steps", 1, "grid"], [2, 1, 1], False),
+        (["steps", 1, "options"], {"num_warps": 8}, False),
+        (["steps", 1, "launch"], "another", True),
+        (["steps", 1, "arguments", "y_ptr"], {"ref": REF}, True),
+        (["steps", 0, "args"], [{"ref": OUT}, 1.0], True),
+        (["outputs"], [REF], True),
+        (["tuned", 0, "of"], "40", True),
+        (["tuned"], [], True),
+        (["steps"], [OP, LAUNCH, LAUNCH], True),
+    ],
+)
+def test_a_launcher_looks_at_what_an_autotuner_drew(where, value, told):
+    mine, other = checked(PLAN), checked(changed(where, value))
+    if other["tuned"]:
+        other["tuned"][0]["configuration"] = 0
+    assert bool(autotuned.trouble_of(mine, other)) == told
+    assert autotuned.trouble_of(mine, checked(PLAN)) is None
+
+
+def test_of_two_launches_in_one_configuration_all_is_compared():
+    assert autotuned.trouble_of(checked(PLAN), checked(changed(["steps", 1, "grid"], [2, 1, 1])))
+
+
+@pytest.mark.parametrize(
     ("where", "value"),
     [
         (["buffers", 0], {"input": 1}),
@@ -99,6 +128,10 @@ def changed(where: list, value) -> dict:
         (["outputs", 0, "stride"], [2]),
         (["outputs", 0, "shape"], [3, 1]),
         (["outputs", 0, "dtype"], "float64"),
+        (["tuned"], [{"of": "3f", "configuration": 1, "steps": [1, 3]}]),
+        (["tuned"], [{"of": "3f", "configuration": 1, "steps": [2, 1]}]),
+        (["tuned"], [{"of": "not hex", "configuration": 1, "steps": [1, 2]}]),
+        (["tuned"], [{"of": "3f", "configuration": -1, "steps": [1, 2]}]),
         (["globals"], {"a-b": 1}),
         (["globals"], {"a": 2**64}),
         (["globals"], {"a": {"import": "os", "name": "system"}}),

@@ -2,6 +2,7 @@
 that are alike here.
 """
 
+import hashlib
 import itertools
 import zlib
 from collections.abc import Callable, Hashable
@@ -68,15 +69,22 @@ class Tuning:
 def ranked(choice: int | None, tuner: Any, *args: Any, config: Any, **named: Any) -> list[float]:
     """Times by which the configuration that ``choice`` names is the quickest, whatever the launch is given, or else the
     one that follows it; without a choice another one for other shapes and numbers of the launch. Those that compute
-    alike are one.
+    alike are one. As many choices in a row as there are configurations, from a multiple of their number on, name each
+    of them once, in an order of their own for each autotuner: what one runs in says nothing of another.
     """
     if choice is None:
         given = [getattr(one, "shape", one if type(one) is int else None) for one in (*args, *named.values())]
         choice = zlib.crc32(repr(given).encode())
     meanings = [_meaning(tuner, one) for one in tuner.configs]
     places = {meaning: place for place, meaning in reversed(list(enumerate(meanings)))}
-    distinct = sorted(places, key=lambda meaning: (zlib.crc32(repr(meaning[0]).encode()), places[meaning]))
-    return [float((distinct.index(_meaning(tuner, config)) - choice) % len(distinct))] * 3
+    turn, place = divmod(choice, len(places))
+    tuned = turn, tuner.base_fn.__name__, [values for values, _ in places]
+
+    def drawn(meaning: tuple[Any, int]) -> tuple[bytes, int]:
+        return hashlib.sha256(repr((tuned, meaning[0])).encode()).digest(), places[meaning]
+
+    distinct = sorted(places, key=drawn)
+    return [float((distinct.index(_meaning(tuner, config)) - place) % len(distinct))] * 3
 
 
 def _meaning(tuner: Any, config: Any) -> tuple[tuple[tuple[str, str], ...], int]:

@@ -296,7 +296,7 @@ class _CalledTrial:
     def right(self, expected: Expected, compared: list[Comparison], examined: Examined) -> Judged:
         """The judgement of right values: whether they came about in a right way, again and in any order."""
         fault = _misdeed(self._written, self.outcome) or unsteady(self.trial, expected, examined)
-        fault = fault or changed_by_neighbours(self.trial, examined)
+        fault = fault or _aliased(examined.again) or changed_by_neighbours(self.trial, examined)
         # The second call is a replay, whose account of the first replaces that of the answer's own process.
         judged = replace(self, outcome=replace(examined.first, outputs=self.outcome.outputs)).judged
         far = _distance(compared)
@@ -361,7 +361,12 @@ def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:
         return Fault(stray, "changed", outcome.reshaped[0])
     if outcome.mutated:
         return Fault(_changed(outcome.mutated[0]), "changed", outcome.mutated[0])
-    if outcome.aliased:
-        message = f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own."
-        return Fault(message, "aliased", outcome.aliased[0])
-    return None
+    return _aliased(outcome)
+
+
+def _aliased(outcome: Outcome) -> Fault | None:
+    """Returns the input whose memory an output shares; of an isolated Triton answer its replay tells it, too."""
+    if not outcome.aliased:
+        return None
+    message = f"An output shares memory with the input {outcome.aliased[0]}. Return a tensor of its own."
+    return Fault(message, "aliased", outcome.aliased[0])

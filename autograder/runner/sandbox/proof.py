@@ -15,7 +15,7 @@ from ...gpu import ATEN, KernelLaunch
 from ..call.examination import Call, Examined, Index, Layouts
 from ..call.outcome import FINISHING, MovedBytes, Outcome, ProbeInput, Trouble
 from ..call.tree import Args, Tree
-from . import kernels
+from . import autotuned, kernels
 from .child_calls import Asked, Came, ChildCall
 from .sources import Sources
 from .status import Status
@@ -182,6 +182,8 @@ class Proof(Examined):
         recorded = self._recorded
         if isinstance(recorded, Outcome):
             return recorded
+        if trouble := self._hangs_on_draw(recorded[0]):
+            return Outcome(trouble=trouble)
         if complaint := self._kept(recorded[0]):
             return Outcome(trouble=Trouble("refused", complaint))
         other = call.new_probe_input()
@@ -205,6 +207,14 @@ class Proof(Examined):
     def _finishing(self, recorded: dict[str, Any]) -> list[dict[str, Any]]:
         """The steps of a plan by which a sum that was allowed is divided or multiplied."""
         return [step for step in recorded["steps"] if step.get("op") in self._answer.finishing]
+
+    def _hangs_on_draw(self, steps: dict[str, Any]) -> Trouble | None:
+        """Why a launcher that uses autotuners does not do the same with another draw of their configurations."""
+        if self.call.choice is None or not steps["tuned"]:
+            return None
+        other = ChildCall(self.call.args, plan=True, choice=self.call.choice + 1)
+        record = self._read(self._answer.ask(dict(self._answer.job), [other], ())[0])
+        return record.trouble if isinstance(record, Outcome) else autotuned.trouble_of(steps, record[0])
 
     def _kept(self, steps: dict[str, Any]) -> str:
         """A message if state that an answer keeps between calls changes a result. If its record after a call is the

@@ -28,7 +28,7 @@ from .submissions import ROOT, Submission, attacks, honest
 
 CASES = (
     *("ordinary values", "exact zeros", "odd shape, several blocks", "every second column", "transposed"),
-    *("three blocks and a rest", "each row alone"),
+    *("three blocks and a rest", "each row alone", "one column", "no rows"),
 )
 USER = 65534  # nobody
 

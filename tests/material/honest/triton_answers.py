@@ -74,7 +74,17 @@ def swiglu_backward(dy, gate, up):
 
 # %% autotune_restores
 # exercise: rms_norm_backward
-"""Autotuning that resets what a kernel adds to with atomics, and restores what it reads."""
+"""Autotuning that resets what a kernel adds to with atomics, and restores what it reads; and a second autotuned kernel,
+one of whose configurations has a hook.
+"""
+
+
+def empty(args):
+    args["out_ptr"].fill_(0)
+
+
+rounding = triton.autotune([triton.Config({"BLOCK": 128}), triton.Config({"BLOCK": 256}, pre_hook=empty)], key=["n"])
+tuned_round_kernel = rounding(round_kernel)
 
 
 @triton.autotune(
@@ -107,7 +117,7 @@ def rms_norm_backward(dy, x, weight, rstd):
     if rows:
         block = triton.next_power_of_2(columns)
         rms_backward_kernel[(rows,)](dy, x, weight, rstd, dx, total, columns, BLOCK=block)
-    round_kernel[(triton.cdiv(columns, 256),)](total, dweight, columns, BLOCK=256)
+    tuned_round_kernel[lambda meta: (triton.cdiv(columns, meta["BLOCK"]),)](total, dweight, columns)
     return dx, dweight
 
 

@@ -8,6 +8,8 @@
               with null in ``out`` for what the operator changed in place
     outputs   [ref]
     globals   {name: value}: what names of the module stand for that the kernels use, in the form of `compiler.extract`
+    tuned     {"of": "3fe2...", "configuration": number, "steps": [first, end]}: the steps of an autotuned launch, which
+              of its configurations it runs in, and a hash of all of them
 
 A value is a number, text or null, {"ref": ref}, {"list": [value]}, {"dtype": name} of PyTorch, {"type": name} of
 Triton or {"function": name}, a kernel. A ref is a view: {"buffer", "dtype", "shape", "stride", "offset"}; a tensor of
@@ -80,7 +82,15 @@ class _PlanCheck:
         steps = [self.launch(s) if "launch" in s else self.op(s) for s in steps]
         outputs = [self.ref(item) for item in checked.items(self.given["outputs"])]
         values = {checked.name(k): _value(v) for k, v in self.given["globals"].items()}
-        return {"buffers": self.buffers, "steps": steps, "outputs": outputs, "globals": values}
+        tuned = [self.tuned(item, len(steps)) for item in checked.items(self.given["tuned"])]
+        return {"buffers": self.buffers, "steps": steps, "outputs": outputs, "globals": values, "tuned": tuned}
+
+    def tuned(self, given: dict[str, Any], steps: int) -> dict[str, Any]:
+        first, end = map(checked.count, given["steps"])
+        if not first <= end <= steps:
+            raise ValueError("an autotuned launch has steps that there are not")
+        of = bytes.fromhex(given["of"]).hex()
+        return {"of": of[:64], "configuration": checked.count(given["configuration"]), "steps": [first, end]}
 
     def buffer(self, given: dict[str, Any]) -> dict[str, Any]:
         if "input" in given:

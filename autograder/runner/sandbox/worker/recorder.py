@@ -5,6 +5,7 @@ replaying it counts.
 """
 
 import ctypes
+import hashlib
 import inspect
 import operator
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 import triton.language as tl
 from torch.overrides import TorchFunctionMode
-from triton.runtime import interpreter
+from triton.runtime import autotuner, interpreter
 
 from ....gpu import ATEN, Surroundings, lazily
 from ...call.borrowed import READ, TorchDispatchMode, body_of, schema
@@ -44,6 +45,7 @@ class Recorder(TorchDispatchMode):
         self.buffers: list[dict[str, Any]] = []
         self.steps: list[dict[str, Any]] = []
         self.globals: dict[str, object] = {}
+        self.tuned: list[dict[str, Any]] = []
         self.numbers: dict[int, int] = {}  # address of a storage -> number of its buffer
         self.kept: list[torch.UntypedStorage] = []  # storages, kept alive so that no address is used twice
         self.running, self.launching = running, False
@@ -73,13 +75,14 @@ class Recorder(TorchDispatchMode):
 
     def _called(self, args: tuple[Any, ...], running: bool) -> Any:
         self._begin(args, running)
-        original = interpreter.GridExecutor.__call__
+        original, tunes = interpreter.GridExecutor.__call__, autotuner.Autotuner.run
         interpreter.GridExecutor.__call__ = lambda executor, *a, **k: self._launched(original, executor, a, k)
+        autotuner.Autotuner.run = lambda tuner, *a, **k: self._tuned(tunes, tuner, a, k)
         try:
             with self, _HandedOver(self):
                 return self.function(*args)
         finally:
-            interpreter.GridExecutor.__call__ = original
+            interpreter.GridExecutor.__call__, autotuner.Autotuner.run = original, tunes
             self.waiting = []
 
     def _finish(self, result: Any) -> None:
@@ -91,7 +94,8 @@ class Recorder(TorchDispatchMode):
         except Unrecordable as error:
             self.reason = str(error)
             return
-        self.plan = {"buffers": self.buffers, "steps": self.steps, "outputs": refs, "globals": self.globals}
+        plan = {"buffers": self.buffers, "steps": self.steps, "outputs": refs, "globals": self.globals}
+        self.plan = plan | {"tuned": self.tuned}
 
     # PyTorch's operators
 
@@ -167,6 +171,16 @@ class Recorder(TorchDispatchMode):
             launch()
         else:
             self.waiting.append(launch)
+
+    def _tuned(self, original: Callable[..., Any], tuner: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Records which steps are those of an autotuned launch, and which of its configurations it runs in."""
+        first = len(self.steps)
+        result = original(tuner, *args, **kwargs)
+        configurations = [str(one) for one in tuner.configs]
+        told = hashlib.sha256(repr((tuner.base_fn.__name__, configurations)).encode()).hexdigest()
+        place = next(number for number, one in enumerate(tuner.configs) if one is tuner.best_config)
+        self.tuned.append({"of": told, "configuration": place, "steps": [first, len(self.steps)]})
+        return result
 
     def _launch(self, executor: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         names = list(inspect.signature(executor.fn).parameters)

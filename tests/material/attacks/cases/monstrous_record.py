@@ -16,7 +16,7 @@ for name, module in list(sys.modules.items()):
             grid = [2**40, 2**40, 2**40]
             step = {"launch": "__import__('os').system", "grid": grid, "arguments": {"x": {"ref": ref}}, "options": {}}
             buffers = [{"input": 7}, {"dtype": "float32", "elements": 2**60}]
-            self.plan = {"buffers": buffers, "steps": [step], "outputs": [ref], "globals": {"tl": "os"}}
+            self.plan = {"buffers": buffers, "steps": [step], "outputs": [ref], "globals": {"tl": "os"}, "tuned": []}
 
         module.Recorder._finish = finish
 
