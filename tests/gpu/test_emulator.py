@@ -185,7 +185,8 @@ def test_what_one_autotuner_draws_says_nothing_of_another():
                 tuner[(1,)](sides[number:])
         drawn.append(tuple(sides.tolist()))
     assert {*drawn} == {(1, 1), (1, 2), (2, 1), (2, 2)}
-    assert all(sorted(sides) == [1, 2] for pair in zip(drawn[::2], drawn[1::2]) for sides in zip(*pair))
+    for first, second in zip(drawn[::2], drawn[1::2], strict=True):
+        assert all(sorted(sides) == [1, 2] for sides in zip(first, second, strict=True))
 
 
 def test_float_arguments_are_float32_as_on_a_device():

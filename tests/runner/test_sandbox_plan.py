@@ -7,12 +7,11 @@ import torch
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.outcome import Outcome
-from graded_kernels.autograder.runner.sandbox import kernels
+from graded_kernels.autograder.runner.sandbox import autotuned, kernels
 from graded_kernels.autograder.runner.sandbox.child_calls import Asked, Came
 from graded_kernels.autograder.runner.sandbox.proof import Answering, Proof
 from graded_kernels.autograder.runner.sandbox.sources import Sources
 from graded_kernels.autograder.runner.sandbox.status import Status
-from graded_kernels.autograder.runner.sandbox import autotuned
 from graded_kernels.autograder.runner.sandbox.wire import plan
 
 REF = {"buffer": 0, "dtype": "float32", "shape": [3], "stride": [1], "offset": 0}

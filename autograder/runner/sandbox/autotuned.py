@@ -1,4 +1,4 @@
-"""What a launcher does with the configuration that an autotuner chose: nothing, but for that launch's own.
+"""Refuses a launcher that does more with the configuration an autotuner chose than launch a kernel in it.
 
 On a GPU each autotuner takes the quickest of its configurations. Here they are drawn, and an answer that looks at what
 was drawn could launch one kernel after the other until a right configuration of one has run, or return the result of
@@ -19,7 +19,8 @@ _DEPENDS = (
 
 def trouble_of(plan: dict[str, Any], other: dict[str, Any]) -> Trouble | None:
     """Returns why two checked plans of one call, recorded with two draws of the configurations, say that the launcher
-    looks at the draw; None where they differ in nothing but what belongs to autotuned launches of another configuration.
+    looks at the draw; None where they differ in nothing but what belongs to autotuned launches in another
+    configuration.
     """
     alike = all(plan[part] == other[part] for part in ("buffers", "outputs", "globals"))
     mine, others = list(_parts(plan)), list(_parts(other))

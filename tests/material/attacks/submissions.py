@@ -16,7 +16,7 @@ from textwrap import dedent
 ROOT = Path(__file__).resolve().parents[3]
 CASES, ROWS, PARTS = (Path(__file__).parent / name for name in ("cases", "rows", "parts"))
 HONEST = ROOT / "tests/material/honest"
-_FIELD = re.compile(r"^# (exercise|backend|expect|trouble|limits|weak|slow|kind): (.*)$", re.M)
+_FIELD = re.compile(r"^# (exercise|backend|expect|trouble|limits|weak|slow|case|kind): (.*)$", re.M)
 _CELL = re.compile(r"^# %% (\w+)\n", re.M)
 _INCLUDE = re.compile(r"^# include: (\w+)$", re.M)
 _DECOY = "@triton.jit\ndef decoy_{0}(x_ptr, BLOCK: tl.constexpr):\n    tl.load(x_ptr)\n\n\n"
@@ -41,7 +41,8 @@ FUNCTIONS = {"beside": "attack", "detour": "detour"}  # what is called, where it
 @dataclass(frozen=True)
 class Submission:
     """A program and what it should get: ``full`` marks, ``less``, or ``nothing``; and the kind of the first trouble,
-    if it matters. slow: whether `make test` leaves it to `make test-all`.
+    if it matters. slow: whether `make test` leaves it to `make test-all`. case: one more of the exercise's that it is
+    graded by.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Submission:
     limits: str = ""
     weak: str = ""
     slow: str = ""
+    case: str = ""
 
     def wanted(self, level: str) -> str:
         """What it should get at this level; "" where it is not to be run there."""

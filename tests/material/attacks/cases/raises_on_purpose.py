@@ -1,6 +1,7 @@
 # exercise: row_sum
 # backend: triton
 # expect: less
+# case: no rows
 """An accident where there are no rows, of which the answer's own process says that a `raise` of its own did it."""
 
 import sys
@@ -9,12 +10,16 @@ import torch
 import triton
 import triton.language as tl
 
+
+def on_purpose(report):
+    return lambda outcome: (
+        (told := report(outcome)) | {"trouble": told["trouble"] and told["trouble"] | {"on_purpose": True}}
+    )
+
+
 for name, module in [*sys.modules.items()]:
-    if name.endswith("call.error_line"):
-        module.on_purpose = lambda error: True
-    if name.endswith("call.runner"):
-        module.on_purpose = lambda error: True
-        module.Trouble.on_purpose = True
+    if name.endswith("worker.child"):
+        module._report = on_purpose(module._report)
 
 
 @triton.jit

@@ -1,6 +1,7 @@
 # exercise: row_sum
 # backend: triton
 # expect: less
+# case: one column
 """The sum of rows of one number is a view of them, and the answer's own process says that it is not."""
 
 import sys
