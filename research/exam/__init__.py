@@ -3,6 +3,6 @@
     python -m research.exam --checker NAME [--kind KIND] [--family FAMILY] [--again]
     python -m research.exam --page
 
-`rows/` has the table, a row a program; `checkers/` an adapter a checker; `results/` what each said; README.md is the
-page of results.
+`rows/` and `computed_rows.py` have the table, a row a program; `checkers/` an adapter a checker; `results/` what each
+said; README.md is the page of results.
 """

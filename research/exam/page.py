@@ -44,8 +44,8 @@ Found of the wrong ones, in brackets accused of the right ones; '-' where the ch
   it means; `python -m research.exam --checker sanitize --only NAME` runs it. It needs a source; a second one makes it
   count in the first columns of the front page. Where the program is yours, put it into `reports/` with its repaired
   twin; where it is somebody else's, give repository, commit and path: nothing of theirs is copied. What comes from a
-  family of the project's own (`generate.py`) is made, not written. A row that is none (no source, a twin that does not
-  differ) is named and left out, and the rest runs.
+  family of the project's own is made, not written: as it is read (`computed_rows.py`), or into `rows/`
+  (`generate.py`). A row that is none (no source, a twin that does not differ) is named and left out, and the rest runs.
 - **A checker**: a module of `checkers/` of at most 60 lines with `check(row)`, which returns a `Said`, or raises
   `Cannot` with a sentence. It is called in a process of its own, which is forked from one with PyTorch and Triton and
   has limits; `subject(row)` loads the program, after whatever has to be patched before. Where a row's fields tell that

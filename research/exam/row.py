@@ -64,30 +64,47 @@ class Row:
         return self.name.partition("/")[0]
 
 
-def read(folder: Path = ROWS) -> tuple[dict[str, Row], list[str]]:
-    """The rows by name, in order, and a sentence on each that is left out."""
+def read(folder: Path | None = None) -> tuple[dict[str, Row], list[str]]:
+    """The rows by name, in order, and a sentence on each that is left out. folder: whose files are read; None for
+    `rows/` and what is computed beside it (`computed_rows`).
+    """
     rows: dict[str, Row] = {}
-    complaints = []
-    for file in sorted(folder.glob("*.toml")):
-        try:
-            tables = tomllib.loads(file.read_text(encoding="utf-8")).get("row", [])
-        except ValueError as error:  # no TOML, or no UTF-8
-            complaints.append(f"{file.name} is no TOML: {error}")
-            continue
-        if not isinstance(tables, list):
-            complaints.append(f"{file.name}: a row is a table [[row]], with two brackets")
-            continue
-        for number, table in enumerate(tables, 1):
-            name = table.get("name") or f"row {number} of {file.name}"
-            why = misfit(table) or ("there are two rows of this name" if name in rows else "")
-            if why:
-                complaints.append(f"{name}: {why}")
-            else:
-                rows[name] = Row(**table)
+    written, complaints = tables_of(folder or ROWS)
+    tables = written if folder else written | computed()
+    for family, number, table in ((f, n, t) for f in sorted(tables) for n, t in enumerate(tables[f], 1)):
+        name = table.get("name") or f"row {number} of {family}"
+        why = misfit(table) or ("there are two rows of this name" if name in rows else "")
+        if why:
+            complaints.append(f"{name}: {why}")
+        else:
+            rows[name] = Row(**table)
     for name, why in [(row.name, why) for row in rows.values() if (why := untwinned(row, rows))]:
         complaints.append(f"{name}: {why}")
         del rows[name]
     return rows, complaints
+
+
+def tables_of(folder: Path) -> tuple[dict[str, list[dict]], list[str]]:
+    """The tables of each file of a folder, and a sentence on each file that is left out."""
+    tables, complaints = {}, []
+    for file in sorted(folder.glob("*.toml")):
+        try:
+            rows = tomllib.loads(file.read_text(encoding="utf-8")).get("row", [])
+        except ValueError as error:  # no TOML, or no UTF-8
+            complaints.append(f"{file.name} is no TOML: {error}")
+            continue
+        if isinstance(rows, list):
+            tables[file.name] = rows
+        else:
+            complaints.append(f"{file.name}: a row is a table [[row]], with two brackets")
+    return tables, complaints
+
+
+def computed() -> dict[str, list[dict]]:
+    """The tables of each family that no file holds, by the name that its file would have."""
+    from .computed_rows import COMPUTED  # which needs PyTorch, Triton and the exercises; a row needs none of them
+
+    return {f"{family}.toml": list(rows()) for family, rows in COMPUTED.items()}
 
 
 def misfit(table: dict) -> str:
