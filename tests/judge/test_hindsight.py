@@ -8,7 +8,7 @@ from graded_kernels.autograder.judge import check
 from graded_kernels.autograder.judge.checking.determinism import SUSPICION
 from graded_kernels.autograder.judge.checking.hindsight import in_hindsight
 from graded_kernels.autograder.judge.records.category import Category
-from graded_kernels.autograder.judge.report import phrases
+from graded_kernels.autograder.judge.report.worst_element import expected
 from graded_kernels.autograder.judge.results.case_result import CaseResult, Failure
 from graded_kernels.autograder.judge.results.causes import causes
 
@@ -98,4 +98,4 @@ def test_small_inputs_are_shown_whole():
 
 @pytest.mark.parametrize(("got", "shown"), [(1.0, "0.0"), (0.0, "-0.0")])
 def test_a_zero_has_a_sign_where_it_counts(got, shown):
-    assert phrases.expected(Failure("y", (0,), got, -0.0, 1.0, 1, 1, {})) == shown
+    assert expected(Failure("y", (0,), got, -0.0, 1.0, 1, 1, {})) == shown

@@ -9,11 +9,12 @@ from typing import get_args
 import numpy as np
 import pytest
 from graded_kernels.autograder.judge.records.record import Convention
+from graded_kernels.autograder.judge.report import measured, phrases
 from graded_kernels.autograder.judge.report import notebook as notebook
-from graded_kernels.autograder.judge.report import phrases
 from graded_kernels.autograder.judge.report import terminal as text
 from graded_kernels.autograder.judge.report.distance import distance
 from graded_kernels.autograder.judge.report.phrases import STUB
+from graded_kernels.autograder.judge.report.worst_element import number, off_by
 from graded_kernels.autograder.judge.results.case_result import CaseResult
 from graded_kernels.autograder.words import Quality
 from reports import NASTY, candle, case, curve, failure, in_order, report, stub
@@ -74,14 +75,14 @@ def test_a_report_is_true_when_it_passed():
     ],
 )
 def test_numbers_read_well(value, shown):
-    assert phrases.number(value) == shown
+    assert number(value) == shown
 
 
 def test_numbers_read_back_as_what_they_were():
     bits = np.arange(0, 1 << 32, 99_991, dtype=np.uint64).astype(np.uint32)  # all signs, exponents and subnormals
     values = bits.view(np.float32)
     for value in values[~np.isnan(values)].tolist():
-        assert np.float32(phrases.number(value)).tobytes() == np.float32(value).tobytes()
+        assert np.float32(number(value)).tobytes() == np.float32(value).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -343,7 +344,7 @@ def test_a_compiler_report_that_was_not_made_says_why():
     "size, shown", [(0, "0 B"), (1000, "1,000 B"), (1023, "1,023 B"), (393216, "384 KiB"), (3 << 40, "3,072 GiB")]
 )
 def test_sizes(size, shown):
-    assert phrases.size(size) == shown
+    assert measured.size(size) == shown
 
 
 @pytest.mark.parametrize("score, shown", [(0.999999, "99 %"), (1.0, "100 %"), (0.29, "29 %"), (0.0, "0 %")])
@@ -370,7 +371,7 @@ def test_nan_in_and_nan_out_is_no_choice():
 
 def test_a_float8_that_is_off_is_allowed_no_part_of_a_step():
     wrong = failure(got=160.0, expected=176.0, ulp=1.0, allowed=0.25, codes=(0x72, 0x73))
-    assert "where 0" in phrases.off_by(wrong)
+    assert "where 0" in off_by(wrong)
 
 
 @pytest.mark.parametrize("convention", [one for one in get_args(Convention) if one])

@@ -22,7 +22,7 @@ def in_hindsight(
     left out where a case of the exercise fails as well.
     """
     found = _with_form(list(cases), forms)
-    if any(case.status in ("fail", "error") and not case.bonus and not case.hidden for case in found):
+    if any(case.fails and not case.hidden for case in found):
         found = [replace(case, hint="") if case.hidden else case for case in found]
     if any(case.status in ("fail", "error") and case.code != FORESEEN for case in found):
         found = [replace(case, message=case.message.removesuffix(SUSPICION)) for case in found]

@@ -10,10 +10,9 @@ from html import escape as escape_markup
 
 from ...words import count, visible
 from ..results.case_result import CaseResult, Curve
-from ..results.causes import Cause
 from ..results.data import ReportData
-from ..results.scoring import Cost
-from . import phrases
+from .measured import Measured
+from .phrases import CaseText, CauseText, FailureText, ReportText
 
 STYLE = """
 .graded-kernels {
@@ -78,117 +77,113 @@ def render(report: ReportData, graded: bool = False) -> str:
     graded: whether it is for a page of feedback, which gives points itself, draws no error of an answer that passed,
     and says nothing of what compilers make of kernels that compile.
     """
-    worth = "" if graded or report.passed else cost_lines(report.costs)
-    state = "stub" if phrases.is_stub(report) else "pass" if report.passed else "fail"
-    body = stub(report) if state == "stub" else failure(report) + worth + rest(report, graded)
-    return f'<div class="graded-kernels {state}"><style>{STYLE}</style>{head(report, not graded)}{body}</div>'
+    text = ReportText.of(report, '`check(..., conventions="pytorch")`', points=not graded)
+    if text.state == "stub":
+        body = f"<p>{escape(text.unwritten)}</p>"
+    else:
+        right = picture([case for case in report.cases if case.passes]) if report.passed and not graded else ""
+        wrong = picture([case for case in report.cases if case.fails])
+        body = failure(text, wrong) + cost_lines(text.costs) + rest(text, graded, right)
+    return f'<div class="graded-kernels {text.state}"><style>{STYLE}</style>{head(text)}{body}</div>'
 
 
-def cost_lines(costs: Iterable[Cost]) -> str:
+def cost_lines(costs: Iterable[tuple[str, str, str]]) -> str:
     """Returns a row for each cost: what failed, the points that it costs, and the first case that shows it."""
-    rows = phrases.cost_lines(costs)
-    cells = (f"<dt>{escape(name)}</dt><dd><b>{escape(points)}</b> {prose(why)}</dd>" for name, points, why in rows)
-    return f"<dl>{''.join(cells)}</dl>" if rows else ""
+    rows = (f"<dt>{escape(name)}</dt><dd><b>{escape(points)}</b> {prose(why)}</dd>" for name, points, why in costs)
+    cells = "".join(rows)
+    return f"<dl>{cells}</dl>" if cells else ""
 
 
-def head(report: ReportData, points: bool) -> str:
+def head(text: ReportText) -> str:
     """Returns the heading: exercise, backend, verdict and, unless it has all that is asked for, the qualities."""
-    judged = "" if report.passed and not phrases.required(report)[1] else answers(report)
     return (
-        f'<p class="head"><b>{escape(report.exercise)}</b> <span>{escape(report.backend)}</span> '
-        f'<span class="verdict">{escape(phrases.verdict(report, points).capitalize())}</span></p>{judged}'
+        f'<p class="head"><b>{escape(text.exercise)}</b> <span>{escape(text.backend)}</span> '
+        f'<span class="verdict">{escape(text.verdict.capitalize())}</span></p>{answers(text.answers)}'
     )
 
 
-def answers(report: ReportData) -> str:
+def answers(qualities: Iterable[tuple[str, str]]) -> str:
     """Returns a line with each quality and whether the answer has it; "" where nothing was judged."""
     colors = {"yes": "right", "no": "wrong"}
-    parts = (f'{name} <b class="{colors[text]}">{text}</b>' for name, text in phrases.answers(report))
+    parts = (f'{name} <b class="{colors[answer]}">{answer}</b>' for name, answer in qualities)
     line = " ".join(f"<span>{part}</span>" for part in parts)
     return f'<p class="answers">{line}</p>' if line else ""
 
 
-def stub(report: ReportData) -> str:
-    """Returns the one sentence on an answer that nobody wrote."""
-    return f"<p>{escape(phrases.of_a_stub(report))}</p>"
-
-
-def failure(report: ReportData) -> str:
+def failure(text: ReportText, drawn: str) -> str:
     """Returns what failed: the first case in full, the bug it resembles, the picture, and the other cases one line
     each.
     """
-    causes, rest = phrases.required(report)
-    parts = [first_failure(report, causes[0])] if causes else []
-    if not causes and not report.passed:
-        parts.append(f'<p class="message">{prose(report.summary)}</p>')
-    if report.source:
-        claim = prose(phrases.sentence(report.source))
-        parts.append(f'<div class="print"><p><b>{claim}</b></p><p>{prose(report.fingerprint_story)}</p></div>')
-    drawn = chosen(phrases.failing(report.cases))
-    if drawn:
-        parts.append(figure(*drawn))
-    parts += [also_in(cause) for cause in causes[:1]]
-    parts.append(more_causes(f"{count(len(causes) - 1, 'more cause')} of failure", causes[1:]))
-    parts.append(more_causes("Also found, not required", rest))
+    parts = [first_failure(cause) for cause in text.causes[:1]]
+    if text.summary:
+        parts.append(f'<p class="message">{prose(text.summary)}</p>')
+    if text.source:
+        parts.append(f'<div class="print"><p><b>{prose(text.source)}</b></p><p>{prose(text.story)}</p></div>')
+    parts.append(drawn)
+    parts += [also_in(cause) for cause in text.causes[:1]]
+    parts.append(more_causes(f"{count(len(text.causes) - 1, 'more cause')} of failure", text.causes[1:]))
+    parts.append(more_causes("Also found, not required", text.optional))
     return "".join(parts)
 
 
-def more_causes(title: str, causes: list[Cause]) -> str:
+def more_causes(title: str, causes: Sequence[CauseText]) -> str:
     """Returns a line for each cause, with the cases behind it folded."""
     if not causes:
         return ""
     lines = "".join(
-        f'<li class="fail"><b>{escape(phrases.label(cause))}</b> {prose(phrases.sentence_of(cause))} '
-        f"{cases_of(cause)}</li>"
+        f'<li class="fail"><b>{escape(cause.label)}</b> {prose(cause.message)} {cases_of(cause)}</li>'
         for cause in causes
     )
     return f'<p class="case">{title}</p><ul class="cases">{lines}</ul>'
 
 
-def cases_of(cause: Cause) -> str:
+def cases_of(cause: CauseText) -> str:
     """Returns the name of the only case behind a cause, or all of them folded."""
     if len(cause.cases) == 1:
         return f'<span class="quiet">{escape(cause.cases[0].name)}</span>'
     return folded(count(len(cause.cases), "case"), items(cause.cases))
 
 
-def first_failure(report: ReportData, cause: Cause) -> str:
-    """Returns the first cause in full: its first case, what happened there, and the traceback."""
-    case = cause.cases[0]
-    name = f'<p class="case"><span class="wrong">{escape(phrases.label(cause))}</span> {escape(case.name)}</p>'
-    details = "\n".join(phrases.details(case))
+def first_failure(cause: CauseText) -> str:
+    """Returns a cause in full: its first case, what happened there, and the traceback."""
+    case = cause.first
+    name = f'<p class="case"><span class="wrong">{escape(cause.label)}</span> {escape(case.name)}</p>'
+    details = "\n".join(case.details)
     details = f"<pre>{escape(details)}</pre>" if details else ""
-    text = f'{name}<p class="message">{prose(case.message)}</p>{details}'
-    if phrases.is_stopped(report, case):
-        return text
-    return text + what_happened(case)
+    happened = "" if case.whole_answer else what_happened(case)
+    return f'{name}<p class="message">{prose(case.message)}</p>{details}{happened}'
 
 
-def also_in(cause: Cause) -> str:
+def also_in(cause: CauseText) -> str:
     """Returns the other cases of a cause, folded; "" where there are none."""
     more = cause.cases[1:]
     return folded(f"The same cause in {count(len(more), 'more case')}", items(more)) if more else ""
 
 
-def what_happened(case: CaseResult) -> str:
+def what_happened(case: FailureText) -> str:
     """Returns what went in, what came out, what was expected, how far off it is, and the hint."""
     rows = [("went in", case.inputs, "code")]
-    if case.failure:
-        worst = case.failure
+    if worst := case.worst:
         rows += [
-            ("", phrases.went_in(worst), "code"),
-            ("came out", f"{phrases.element(worst)} = {phrases.came_out(worst)}", "code wrong"),
-            ("expected", f"{phrases.element(worst)} = {phrases.expected(worst)}", "code right"),
-            ("off by", phrases.off_by(worst), ""),
+            ("", worst.inputs, "code"),
+            ("came out", f"{worst.element} = {worst.actual}", "code wrong"),
+            ("expected", f"{worst.element} = {worst.expected}", "code right"),
+            ("off by", worst.off_by, ""),
         ]
-    rows += [("rests on", phrases.convention(case, '`check(..., conventions="pytorch")`'), ""), ("hint", case.hint, "")]
+    rows += [("rests on", case.choice, ""), ("hint", case.hint, "")]
     cells = (f'<dt>{label}</dt><dd class="{kind}">{prose(text)}</dd>' for label, text, kind in rows if text)
     return f"<dl>{''.join(cells)}</dl>"
 
 
+def picture(cases: Sequence[CaseResult]) -> str:
+    """Returns the picture of the case to draw, or ""."""
+    drawn = chosen(cases)
+    return figure(*drawn) if drawn else ""
+
+
 def chosen(cases: Sequence[CaseResult]) -> tuple[CaseResult, Curve] | None:
     """The case to draw and its curve: the first failing one with a curve, or the first with one if nothing failed."""
-    either = phrases.failing(cases) or cases
+    either = [case for case in cases if case.fails] or cases
     drawn = [(case, case.curve) for case in either if case.curve is not None and len(case.curve.x)]
     return drawn[0] if drawn else None
 
@@ -201,55 +196,45 @@ def figure(case: CaseResult, curve: Curve) -> str:
     return f'<figure>{plot.draw(curve)}<figcaption class="quiet">{caption}</figcaption></figure>'
 
 
-def rest(report: ReportData, graded: bool) -> str:
+def rest(text: ReportText, graded: bool, drawn: str) -> str:
     """The folded and quiet parts: what passed, what it costs, the distinctions, what did not run."""
     parts = []
-    passing = phrases.passing(report.cases)
-    if passing:
-        drawn = chosen(passing) if report.passed and not graded else None
-        picture = figure(*drawn) if drawn else ""
-        parts.append(folded(escape(phrases.how_many_passed(report)), picture + items(passing)))
-    measured = what_was_measured(report, graded)
+    if text.passed:
+        parts.append(folded(escape(text.how_many), drawn + items(text.passed)))
+    measured = what_was_measured(text.measured, graded)
     if measured:
-        parts.append(folded(escape(phrases.cost(report, machine_code=not graded) or "What was measured"), measured))
-    bonus = phrases.distinctions(report.cases)
-    if bonus and report.passed:
-        parts.append(folded(escape(phrases.distinctions_earned(bonus)), items(bonus)))
-    said = [*filter(None, (*report.remarks, report.tolerance))]
-    said += [phrases.left_out(names, reason) for reason, names in phrases.not_run(report).items()]
-    parts += [f'<p class="quiet">{escape(remark)}</p>' for remark in said]
-    if report.neighbours is not None:
-        parts.append(f"<pre>{escape(str(report.neighbours))}</pre>")
+        parts.append(folded(escape(text.measured.cost(registers=not graded) or "What was measured"), measured))
+    if text.distinctions and text.state == "pass":
+        parts.append(folded(escape(text.earned), items(text.distinctions)))
+    parts += [f'<p class="quiet">{escape(remark)}</p>' for remark in (*text.remarks, *text.not_run)]
+    if text.neighbours:
+        parts.append(f"<pre>{escape(text.neighbours)}</pre>")
     return f'<div class="rest">{"".join(parts)}</div>'
 
 
-def what_was_measured(report: ReportData, graded: bool) -> str:
+def what_was_measured(measured: Measured, graded: bool) -> str:
     """The memory traffic and, unless it is ``graded``, the machine code of kernels that compile; where a GPU may
     differ, and the versions and the seed.
     """
     parts = []
-    if report.traffic:
-        parts.append(f'<p class="quiet">Memory traffic: {escape(phrases.traffic(report.traffic))}.</p>')
-    if report.compile and report.compile["status"] in (("fail",) if graded else ("fail", "pass")):
-        lines = (
-            f'<li class="{escape(status)}">{escape(text)}</li>'
-            for status, text in phrases.targets(report.compile.get("targets", ()))
-        )
-        parts.append(f'<p class="quiet">{escape(phrases.compiled(report.compile))}</p>')
+    if measured.traffic:
+        parts.append(f'<p class="quiet">{escape(measured.traffic)}</p>')
+    if measured.status in (("fail",) if graded else ("fail", "pass")):
+        lines = (f'<li class="{escape(status)}">{escape(text)}</li>' for status, text in measured.targets)
+        parts.append(f'<p class="quiet">{escape(measured.compiled)}</p>')
         parts.append(f"<ul class='cases'>{''.join(lines)}</ul>")
-    parts += [f'<p class="quiet">On a GPU: {prose(note)}</p>' for note in report.notes]
-    if report.environment:
-        parts.append(f'<p class="quiet">{escape(phrases.environment(report.environment))}</p>')
+    parts += [f'<p class="quiet">On a GPU: {prose(note)}</p>' for note in measured.notes]
+    if measured.environment:
+        parts.append(f'<p class="quiet">{escape(measured.environment)}</p>')
     return "".join(parts)
 
 
-def items(cases: Iterable[CaseResult]) -> str:
+def items(cases: Iterable[CaseText]) -> str:
     """Returns the cases as a list, a line each."""
     lines = []
     for case in cases:
-        text = f" <span class='quiet'>{prose(phrases.message_of(case))}</span>" if case.message else ""
-        kind = f"{escape(case.status)}" if not case.bonus or case.status == "pass" else "bonus"
-        lines.append(f'<li class="{kind}">{escape(phrases.title(case))}{text}</li>')
+        text = f" <span class='quiet'>{prose(case.message)}</span>" if case.message else ""
+        lines.append(f'<li class="{escape(case.mark)}">{escape(case.title)}{text}</li>')
     return f"<ul class='cases'>{''.join(lines)}</ul>"
 
 

@@ -5,14 +5,15 @@ passed there are three lines.
 import shutil
 import sys
 import textwrap
-from typing import Any
+from collections.abc import Sequence
 
 from ...words import Terminal, count, visible
-from ..results.causes import Cause
 from ..results.data import ReportData
-from . import phrases
+from .measured import Measured
+from .phrases import CauseText, ReportText
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
+STATES = {"stub": YELLOW, "pass": GREEN, "fail": RED}  # the colour of the heading
 LABEL = 10  # width of "came out", the longest label, and two spaces
 DETAIL_LINES = 16  # of a traceback, the last ones
 LABELLED = 17  # where the text of a list begins: behind "not efficient"
@@ -27,93 +28,80 @@ def render(report: ReportData, color: bool | None = None, points: bool = True, d
     """
     width = min(max(shutil.get_terminal_size().columns, 40), 100)
     page = ReportPage(Terminal.wants_color(sys.stdout) if color is None else color, width)
-    verdict = phrases.verdict(report, points)
-    if report.passed:
-        verdict += f", {count(len(phrases.passing(report.cases)), 'case')}"
-    page.line(f"{report.exercise} ({report.backend}): {verdict}", BOLD, verdict_color(report))
-    if phrases.is_stub(report):
-        page.line(phrases.of_a_stub(report))
+    text = ReportText.of(report, "`--conventions pytorch`", points)
+    passed = f", {count(len(text.passed), 'case')}" if text.state == "pass" else ""
+    page.line(f"{text.exercise} ({text.backend}): {text.verdict}{passed}", BOLD, STATES[text.state])
+    if text.state == "stub":
+        page.line(text.unwritten)
         return page.text()
-
-    causes, rest = phrases.required(report)
-    if rest or not report.passed:
-        page.answers(phrases.answers(report))
-    if causes:
-        first_failure(page, report, causes[0])
-    elif not report.passed:
-        page.blank()
-        page.line(report.summary)
-    if report.source:
-        page.blank()
-        page.line(phrases.sentence(report.source), BOLD, YELLOW)
-        page.line(report.fingerprint_story)
-    shown = 1
-    if report.computes:  # what was compared has no other place to be read about
-        shown = 1 + OTHERS
-        for cause in causes[1:shown]:
-            first_failure(page, report, cause)
-    more_causes(page, f"{count(len(causes) - shown, 'more cause')} of failure", causes[shown:])
-    more_causes(page, "Also found, not required", rest)
-    if points and not report.passed:
-        cost_lines(page, report)
-    what_else(page, report, details)
+    what_failed(page, text)
+    what_else(page, text, details)
     return page.text()
 
 
-def cost_lines(page: "ReportPage", report: ReportData) -> None:
-    """Adds a line for each cost: what failed, the points that it costs, and the first case that shows it."""
-    rows = phrases.cost_lines(report.costs)
-    if rows:
+def what_failed(page: "ReportPage", text: ReportText) -> None:
+    """Adds what the answer is and is not, the causes, the bug that it resembles, and what that costs."""
+    page.answers(text.answers)
+    for cause in text.causes[:1]:
+        first_failure(page, cause)
+    if text.summary:
         page.blank()
-        page.line(f"Points: {phrases.percent(report.score)}", BOLD)
-    for name, points, why in rows:
+        page.line(text.summary)
+    if text.source:
+        page.blank()
+        page.line(text.source, BOLD, YELLOW)
+        page.line(text.story)
+    shown = 1 + OTHERS if text.compared else 1  # what was compared has no other place to be read about
+    for cause in text.causes[1:shown]:
+        first_failure(page, cause)
+    more_causes(page, f"{count(len(text.causes) - shown, 'more cause')} of failure", text.causes[shown:])
+    more_causes(page, "Also found, not required", text.optional)
+    if text.costs:
+        page.blank()
+        page.line(f"Points: {text.score}", BOLD)
+    for name, points, why in text.costs:
         page.line(f"{name:{COST_NAME}}{points:>{COST}}  {why}", indent=2, hanging=WHY)
 
 
-def more_causes(page: "ReportPage", title: str, causes: list[Cause]) -> None:
+def more_causes(page: "ReportPage", title: str, causes: Sequence[CauseText]) -> None:
     """Adds a line for each of the first `OTHERS` causes, and the names of the cases behind the rest."""
     if not causes:
         return
     page.blank()
     page.line(title, BOLD)
     for cause in causes[:OTHERS]:
-        page.item(phrases.label(cause), phrases.sentence_of(cause), "", RED)
-        page.line(f"in {phrases.behind(cause)}", DIM, indent=LABELLED)
+        page.item(cause.label, cause.message, "", RED)
+        page.line(f"in {cause.all_cases}", DIM, indent=LABELLED)
     if causes[OTHERS:]:
         names = "; ".join(case.name for cause in causes[OTHERS:] for case in cause.cases)
         page.line(f"and {count(len(causes) - OTHERS, 'cause')} more, in {names}", DIM, indent=LABELLED)
 
 
-def first_failure(page: "ReportPage", report: ReportData, cause: Cause) -> None:
-    """Adds the first cause in full: its first case, and what went in, came out and was expected there."""
-    case = cause.cases[0]
+def first_failure(page: "ReportPage", cause: CauseText) -> None:
+    """Adds a cause in full: its first case, and what went in, came out and was expected there."""
+    case = cause.first
     page.blank()
-    page.line(f"{phrases.label(cause)}  {case.name}", BOLD, RED)
+    page.line(f"{cause.label}  {case.name}", BOLD, RED)
     page.line(case.message, indent=2)
-    traceback(page, phrases.details(case))
-    if phrases.is_stopped(report, case):
+    traceback(page, case.details)
+    if case.whole_answer:
         return
-    if case.inputs:
-        page.field("went in", case.inputs)
-    failure = case.failure
-    if failure:
-        at = phrases.went_in(failure)
-        page.field("" if at else "at", f"{at} at {phrases.element(failure)}" if at else phrases.element(failure))
-        page.field("came out", f"{failure.output} = {phrases.came_out(failure)}")
-        page.field("expected", f"{failure.output} = {phrases.expected(failure)}")
-        page.field("off by", phrases.off_by(failure))
-    if choice := phrases.convention(case, "`--conventions pytorch`"):
-        page.field("rests on", choice)
-    if case.hint:
-        page.field("hint", case.hint)
-    if len(cause.cases) > 1:
-        page.field("also in", phrases.also_in(cause))
+    page.field("went in", case.inputs)
+    if worst := case.worst:
+        page.field("", f"{worst.inputs} at {worst.element}" if worst.inputs else "")
+        page.field("at", "" if worst.inputs else worst.element)
+        page.field("came out", f"{worst.output} = {worst.actual}")
+        page.field("expected", f"{worst.output} = {worst.expected}")
+        page.field("off by", worst.off_by)
+    page.field("rests on", case.choice)
+    page.field("hint", case.hint)
+    page.field("also in", cause.later_cases)
     if case.repeat:
         page.field("again", "these lines of Python:")
         page.lines += case.repeat.splitlines()  # as they are pasted: not indented, not wrapped
 
 
-def traceback(page: "ReportPage", lines: list[str]) -> None:
+def traceback(page: "ReportPage", lines: Sequence[str]) -> None:
     """Adds the last `DETAIL_LINES` lines of a traceback."""
     if not lines:
         return
@@ -125,53 +113,50 @@ def traceback(page: "ReportPage", lines: list[str]) -> None:
     page.blank()
 
 
-def what_else(page: "ReportPage", report: ReportData, details: bool) -> None:
+def what_else(page: "ReportPage", text: ReportText, details: bool) -> None:
     """Adds what passed, what it costs, the distinctions, and what did not run."""
-    if not report.passed:
+    passed = text.state == "pass"
+    if not passed:
         page.blank()
-        page.line(phrases.how_many_passed(report))
+        page.line(text.how_many)
     if details:
-        what_was_measured(page, report)
-    elif report.passed and phrases.cost(report):
-        page.line(phrases.cost(report))
-    if report.machine_code:
-        machine_code(page, report.machine_code)
-    bonus = phrases.distinctions(report.cases)
-    if bonus and (report.passed or details):
-        page.line(phrases.distinctions_earned(bonus))
-    for case in bonus if details else ():
-        color = GREEN if case.status == "pass" else DIM
-        page.item(phrases.standing(case), phrases.title(case), phrases.message_of(case), color)
-    for remark in filter(None, (*report.remarks, report.tolerance)):
+        what_was_measured(page, text.measured)
+    elif passed:
+        page.line(text.measured.cost())
+    if text.measured.machine_code:
+        machine_code(page, text.measured)
+    if passed or details:
+        page.line(text.earned)
+    for case in text.distinctions if details else ():
+        page.item(case.status, case.title, case.message, GREEN if case.mark == "pass" else DIM)
+    for remark in text.remarks:
         page.line(remark, DIM)
-    for reason, names in phrases.not_run(report).items():
-        page.line(phrases.left_out(names, reason))
-    if report.neighbours is not None:
+    for sentence in text.not_run:
+        page.line(sentence)
+    if text.neighbours:
         page.blank()
-        page.lines += map(visible, str(report.neighbours).splitlines())
-    if report.environment and (details or not report.passed):
+        page.lines += map(visible, text.neighbours.splitlines())
+    if text.measured.environment and (details or not passed):
         page.blank()
-        page.line(phrases.environment(report.environment), DIM)
+        page.line(text.measured.environment, DIM)
 
 
-def machine_code(page: "ReportPage", figures: dict[str, Any]) -> None:
+def machine_code(page: "ReportPage", measured: Measured) -> None:
     """Adds a paragraph for each kernel, and what the count cannot say."""
     page.blank()
-    for title, text in phrases.machine_code(figures):
+    for title, text in measured.machine_code:
         page.line(title, BOLD)
         page.line(text, indent=2)
-    page.line(figures["about"], DIM)
+    page.line(measured.machine_code_about, DIM)
 
 
-def what_was_measured(page: "ReportPage", report: ReportData) -> None:
+def what_was_measured(page: "ReportPage", measured: Measured) -> None:
     """Adds what the kernels moved and compiled to, and where a GPU may differ."""
-    if report.traffic:
-        page.line(f"Memory traffic: {phrases.traffic(report.traffic)}.")
-    if report.compile and report.compile["status"] != "not-run":
-        page.line(phrases.compiled(report.compile))
-        for status, text in phrases.targets(report.compile.get("targets", ())):
-            page.item(status, text, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
-    for note in report.notes:
+    page.line(measured.traffic)
+    page.line(measured.compiled)
+    for status, text in measured.targets:
+        page.item(status, text, "", {"pass": GREEN, "fail": RED}.get(status, DIM))
+    for note in measured.notes:
         page.line(f"On a GPU: {note}", DIM)
 
 
@@ -201,13 +186,15 @@ class ReportPage:
             self.lines += [self.paint(line, *styles) for line in wrapped]
 
     def field(self, label: str, text: str) -> None:
-        """Adds a label and its text, which begins in column `LABEL`."""
+        """Adds a label and its text, which begins in column `LABEL`; nothing where there is no text."""
+        if not text:
+            return
         start = len(self.lines)
         self.line(f"{label:{LABEL}}{text}", indent=2, hanging=2 + LABEL)
         head = self.lines[start]
         self.lines[start] = head[:2] + self.paint(head[2 : 2 + len(label)], DIM) + head[2 + len(label) :]
 
-    def answers(self, answers: list[tuple[str, str]]) -> None:
+    def answers(self, answers: Sequence[tuple[str, str]]) -> None:
         """Adds ``correct: yes   portable: no``"""
         colors = {"yes": GREEN, "no": RED}
         parts = [f"{name}: {self.paint(text, colors[text])}" for name, text in answers]
@@ -225,8 +212,3 @@ class ReportPage:
         """Returns the text between the codes of these styles; plain where the page has no colours."""
         codes = ";".join(style for style in styles if style)
         return f"\033[{codes}m{text}\033[0m" if self.color and codes and text else text
-
-
-def verdict_color(report: ReportData) -> str:
-    """Returns the colour of the heading: yellow for a stub, green for passed, red otherwise."""
-    return YELLOW if phrases.is_stub(report) else GREEN if report.passed else RED

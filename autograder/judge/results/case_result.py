@@ -105,6 +105,16 @@ class CaseResult:
     suspect: str = ""
     repeat: str = ""
 
+    @property
+    def fails(self) -> bool:
+        """Returns whether it is a reason not to pass: no distinction is."""
+        return not self.bonus and self.status in ("fail", "error")
+
+    @property
+    def passes(self) -> bool:
+        """Returns whether it passed, and is no distinction."""
+        return not self.bonus and self.status == "pass"
+
     @classmethod
     def stored(cls, case: Mapping[str, Any]) -> "CaseResult":
         """The case of a stored report (`ReportData.to_dict`), with all that its points depend on."""

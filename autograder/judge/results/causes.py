@@ -35,7 +35,7 @@ def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     source: the bug whose values the wrong ones are, the cause of all of them; or "".
     """
     groups: dict[tuple[object, ...], list[CaseResult]] = {}
-    failing = [case for case in cases if not case.bonus and case.status in ("fail", "error")]
+    failing = [case for case in cases if case.fails]
     if all(case.half for case in failing):
         failing.sort(key=lambda case: (case.category is not Category.DTYPES, case.strided))
     for case in failing:
