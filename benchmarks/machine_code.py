@@ -49,9 +49,9 @@ run, and no GPU has timed these kernels.
 - Matrices have 64 rows: the gradients of norms add up as many partial sums as their first pass has numbers. With more
   rows that second pass (`column_sums_kernel`) stops growing at 256 rows.
 - *Share*: the most of the bandwidth of an H100 and an H200 (3.0 and 4.3 TB/s), or of their tensor cores (989 TFLOP/s
-  of bfloat16, twice as many of int8), that bytes, instructions (132 SM x 4 x 32 at 1.755 GHz) and special functions (an
-  eighth of that) allow. A bound from above: latency, occupancy, the caches and bank conflicts are left out. Fewer
-  instructions are no proof of speed.
+  of bfloat16, twice as many of int8), that bytes, instructions (132 SM x 4 x 32 at 1.755 GHz), special functions (an
+  eighth of that) and products beyond the needed ones allow. A bound from above: latency, occupancy, the caches and bank
+  conflicts are left out. Fewer instructions are no proof of speed.
 
 {table}
 
@@ -62,12 +62,14 @@ What was tried, and what the machine code then said:
 - *Attention forward, D 128, causal*: 14.2 instructions a score, for 13. Blocks of 128 keys take 11.8, with 255
   registers and 229,376 bytes of shared memory a program: an A100 has 166,912 of them, an MI300 65,536, and one launch
   serves all targets. Blocks of 32 keys take 19.9. The model's bound is the tensor cores either way.
-- *The fused head's gradients*: 5,500 instructions for each element of the logits (D 4,096), which allow .04 of the
-  tensor cores, for .8. The gradient of the logits is float32, and products of float32 are FFMA, each a thread's own.
-  Rounded to the dtype of the weights it takes 86 (dhidden) and 219 (dweight), and the tensor cores are the bound; but
-  then dhidden is off by 32 times the tolerance in bfloat16 and by 77 times in float16, where a share of a mean
-  underflows. The logits themselves take 80, in tiles of 128 x 256. Larger tiles of float32 (128 x 128) have 347
-  spilling instructions.
+- *The fused head's gradients*: a third of the tensor cores in bfloat16 and a fifth in float16, for .8. The gradient of
+  the logits is float32, and goes through them in three pieces of bfloat16, cut by bits, which lose nothing: three
+  products for one, and five for float16, whose 11 bits are two pieces. As products of float32 (FFMA, each a thread's
+  own) they took 5,521 (dhidden) and 5,578 (dweight) instructions for each logit, which allow .04. One piece would take
+  86 and 219, but then dhidden is off by 32 times the tolerance in bfloat16 and by 77 times in float16, where a share of
+  a mean underflows; two pieces are off by 2^-16 of the sum of absolute products, three by no more than float32 is.
+  Tiles of 128 x 128 take 428 to 783. dweight adds to what other rows gave, in float32: its 77 to 99 spills hold that
+  sum behind the loop. The logits themselves take 80.
 - *Expert weights*: loads of 64 bits at most, and 126 and 87 instructions a place. The logits of the chosen experts are
   gathered, one by one, and experts are int64, loaded one by one under the mask of k places. `first_kernel` is one
   program, which reads a number for each 64 tokens: the whole share of a card is not to be had.

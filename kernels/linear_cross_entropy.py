@@ -13,9 +13,53 @@ import torch
 
 from .cross_entropy import check_labels, cross_entropy_backward, losses
 from .language import tl, triton
-from .matmul import product_of_tiles, tiles
+from .matmul import load_tiles, product_of_tiles, tiles
 
 # %% linear_cross_entropy_forward_backward
+
+
+@triton.jit
+def first_bits(a):
+    """a cut to the first 8 of the 24 bits of a float32, as many as bfloat16 has. Rounding could overflow."""
+    return (a.to(tl.uint32, bitcast=True) & 0xFFFF0000).to(tl.float32, bitcast=True)
+
+
+@triton.jit
+def add_product_in_pieces(a, b, total):
+    """total + a @ b, a in float32 and b in half precision, on tensor cores, which multiply bfloat16 exactly.
+
+        a = a_1 + a_2 + a_3,   b = b_1 + b_2     bfloat16, of 8 bits each: exact for |a| >= 2^-110
+        a @ b = (a_1 + a_2 + a_3) @ b_1 + (a_1 + a_2) @ b_2 + a_3 @ b_2,   the last one below 2^-24, left out
+
+    A b of bfloat16 is b_1; one of float16 has 11 bits. One piece of a would be off by 2^-8, more than the rounding of
+    the result; two by 2^-16. An infinity gives NaN, where it meets a piece that is 0, or infinity.
+    """
+    first = first_bits(a)
+    rest = tl.where(tl.abs(a) == float("inf"), 0.0, a - first)
+    second = first_bits(rest)
+    a_1, a_2, a_3 = first.to(tl.bfloat16), second.to(tl.bfloat16), (rest - second).to(tl.bfloat16)
+    if b.dtype == tl.bfloat16:
+        return tl.dot(a_3, b, tl.dot(a_2, b, tl.dot(a_1, b, total)))
+    first = first_bits(b.to(tl.float32))
+    b_1, b_2 = first.to(tl.bfloat16), (b.to(tl.float32) - first).to(tl.bfloat16)
+    total = tl.dot(a_3, b_1, tl.dot(a_2, b_1, tl.dot(a_1, b_1, total)))
+    return tl.dot(a_2, b_2, tl.dot(a_1, b_2, total))
+
+
+@triton.jit
+def product_of_two_dtypes(
+    a_ptr, b_ptr, rows, cols, M, N, depth, a_row, a_col, b_row, b_col,
+    TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):  # fmt: skip
+    """`product_of_tiles` where a and b differ in dtype, without the loss of a bit of either."""
+    total = tl.zeros((TILE_M, TILE_N), tl.float32)
+    for start in range(0, depth, TILE_K):
+        k = (start + tl.arange(0, TILE_K)).to(tl.int64)
+        a, b = load_tiles(a_ptr, b_ptr, rows, cols, k, M, N, depth, a_row, a_col, b_row, b_col)
+        if a.dtype == tl.float32:
+            total = add_product_in_pieces(a, b, total)
+        else:
+            total = tl.dot(a.to(tl.float32), b.to(tl.float32), total, input_precision="ieee")
+    return total
 
 
 @triton.jit
@@ -33,12 +77,24 @@ def add_product_kernel(
     if count_ptr is not None:
         count = tl.load(count_ptr).to(tl.int32)
         depth = tl.minimum(K, count) if INNER else tl.where(tl.program_id(0) * BLOCK_M < count, K, 0)
-    total = product_of_tiles(
+    product: tl.constexpr = (
+        product_of_tiles if a_ptr.dtype.element_ty == b_ptr.dtype.element_ty else product_of_two_dtypes
+    )
+    total = product(
         a_ptr, b_ptr, rows, cols, M, N, depth, a_row, a_col, b_row, b_col, BLOCK_M, BLOCK_N, BLOCK_K
     )  # fmt: skip
     if add_ptr is not None:
         total += tl.load(add_ptr + rows * N + cols, mask=inside, other=0.0)
     tl.store(c_ptr + rows * N + cols, total.to(c_ptr.dtype.element_ty), mask=inside)
+
+
+def tiles_of_product(a, b):
+    """(BLOCK_M, BLOCK_N, BLOCK_K) for matrices of one dtype, or of two, of which a float32 a goes in pieces."""
+    if a.dtype == b.dtype:
+        return tiles(a, b)
+    if a.dtype != torch.float32:
+        return 64, 64, 16
+    return (64, 64, 32) if min(a.shape[0], b.shape[1]) <= 64 else (128, 256, 32)
 
 
 def add_product(a, b, c, add=None, count=None, inner=False):
@@ -47,7 +103,7 @@ def add_product(a, b, c, add=None, count=None, inner=False):
     count: how many rows of a, or (inner) of b, count: a scalar on the device. The others come last.
     """
     (M, K), N = a.shape, b.shape[1]
-    block_m, block_n, block_k = tiles(a, b)
+    block_m, block_n, block_k = tiles_of_product(a, b)
     grid = (triton.cdiv(M, block_m), triton.cdiv(N, block_n))
     add_product_kernel[grid](
         a, b, add, c, count, M, N, K, *a.stride(), *b.stride(),

@@ -13,6 +13,14 @@ from .language import tl, triton
 
 
 @triton.jit
+def load_tiles(a_ptr, b_ptr, rows, cols, k, M, N, depth, a_row, a_col, b_row, b_col):
+    """a[rows, k] and b[k, cols], 0 outside. rows: (TILE_M, 1)   cols: (1, TILE_N)   k: (TILE_K,), all int64."""
+    a = tl.load(a_ptr + rows * a_row + k[None, :] * a_col, mask=(rows < M) & (k[None, :] < depth), other=0.0)
+    b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < depth) & (cols < N), other=0.0)
+    return a, b
+
+
+@triton.jit
 def product_of_tiles(
     a_ptr, b_ptr, rows, cols, M, N, depth, a_row, a_col, b_row, b_col,
     TILE_M: tl.constexpr, TILE_N: tl.constexpr, TILE_K: tl.constexpr):  # fmt: skip
@@ -20,10 +28,7 @@ def product_of_tiles(
     total = tl.zeros((TILE_M, TILE_N), tl.float32)
     for start in range(0, depth, TILE_K):
         k = (start + tl.arange(0, TILE_K)).to(tl.int64)
-        a = tl.load(a_ptr + rows * a_row + k[None, :] * a_col, mask=(rows < M) & (k[None, :] < depth), other=0.0)
-        b = tl.load(b_ptr + k[:, None] * b_row + cols * b_col, mask=(k[:, None] < depth) & (cols < N), other=0.0)
-        if a_ptr.dtype.element_ty != b_ptr.dtype.element_ty:
-            a, b = a.to(tl.float32), b.to(tl.float32)
+        a, b = load_tiles(a_ptr, b_ptr, rows, cols, k, M, N, depth, a_row, a_col, b_row, b_col)
         total = tl.dot(a, b, total, input_precision="ieee")  # the default takes 11 of 24 bits
     return total
 
@@ -49,7 +54,7 @@ def tiles(a, b):
     a byte that it loads, one of 64 x 64 has 32. Small products stay in small tiles; those of float32, too, which do not
     go through tensor cores.
     """
-    if a.dtype != b.dtype or a.dtype == torch.float32:
+    if a.dtype == torch.float32:
         return 64, 64, 16
     if min(a.shape[0], b.shape[1]) <= 64:
         return 64, 64, 32

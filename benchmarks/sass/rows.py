@@ -99,6 +99,22 @@ def products() -> Iterator[Row]:
             yield Row(name, "ours", function, arguments, scores, 0, half)
     sizes = (4096, 4096)
     yield Row("matmul, 4,096", "ours", "matmul.matmul", tensors(sizes, sizes), 4096**2, 2 * 4096**3, half)
+    yield from fused_head(512, 32768, 4096)
+
+
+def fused_head(m: int, v: int, d: int) -> Iterator[Row]:
+    """The gradients of the last layer and its loss, of m rows of logits in float32."""
+    dlogits, hidden, weight = torch.empty(m, v), torch.empty(m, d), torch.empty(v, d)
+    both, name = (torch.bfloat16, torch.float16), "linear_cross_entropy.add_product"
+
+    def dhidden(dtype: torch.dtype) -> tuple:
+        return dlogits, weight.to(dtype), hidden.to(dtype)
+
+    def dweight(dtype: torch.dtype) -> tuple:
+        return dlogits.t(), hidden.to(dtype), weight, weight, None, True
+
+    yield Row(f"fused head, dhidden, {v:,} classes", "ours", name, dhidden, m * v, 2 * m * v * d, both)
+    yield Row(f"fused head, dweight, {v:,} classes", "ours", name, dweight, m * v, 2 * m * v * d, both)
 
 
 def scans() -> Iterator[Row]:

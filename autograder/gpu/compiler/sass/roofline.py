@@ -32,8 +32,8 @@ class Size:
 class Kernel:
     """instructions, at_most, mufu, products, bytes: an element, as `instructions.Thread` has them of a thread.
 
-    traffic: bytes that loads and stores ask for, over those of the tensors: 1 where each is touched once. notes: what
-    makes the count unsure.
+    products: operations that have to be done. done: those that its tensor cores do. traffic: bytes that loads and
+    stores ask for, over those of the tensors: 1 where each is touched once. notes: what makes the count unsure.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Kernel:
     at_most: float
     mufu: float
     products: float
+    done: float
     bytes: float
     traffic: float
     registers: int
@@ -59,10 +60,12 @@ class Kernel:
         elements = size.elements or 1
         share = warps * 32 * math.prod(size.grid) / elements  # threads an element
         per_element = {part: share * thread[part] for part in ("instructions", "at_most", "mufu")}
+        done = share * thread["products"]
         same = {part: thread[part] for part in ("registers", "spills", "barriers", "loads", "stores")}
         return cls(
             name=name,
-            products=products / elements if products else share * thread["products"],
+            products=products / elements if products else done,
+            done=done,
             bytes=size.bytes / elements,
             traffic=share * elements * thread["moved"] / size.bytes if size.bytes else 0.0,
             shared=shared,
@@ -90,7 +93,7 @@ class Kernel:
         return max(self.bytes / CARDS[card], self._tensor)
 
     def _takes(self, card: str) -> float:
-        return max(self._least(card), self.instructions / ISSUE, self.mufu / MUFU) or 1.0
+        return max(self._least(card), self.done / TENSOR, self.instructions / ISSUE, self.mufu / MUFU) or 1.0
 
 
 def in_words(row: Json) -> str:
