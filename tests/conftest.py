@@ -53,7 +53,8 @@ LONGEST = (
 ONE_IN = "GRADED_KERNELS_TEST_ONE_IN"  # 8 of `make test-all`: each eighth row of each test, the first among them
 LEFT_OUT = {  # by what a run chooses
     "not exhaustive and not release": "Left to make test-all: two thirds of our answers and of the bugs that shipped, "
-    "all but one or a few of the attacks, chapters, mistakes and random kernels of each kind.",
+    "half of what a check says alike in process and isolated, the wheel, and all but one or a few of the attacks, "
+    "chapters, mistakes and random kernels of each kind.",
     "exhaustive": "Left to make test-release: weaker levels of isolation, more seeds, pairs of mistakes and random "
     "kernels.",
 }

@@ -8,10 +8,15 @@ from graded_kernels.course import build, chapter, chapter_rules, learner, region
 
 
 def test_a_stale_notebook_is_named_with_the_cure(tmp_path, capsys):
-    for folder in ("course/chapters", "course/images", "course/source", "solutions", "kernels"):
+    one_chapter = build.ROOT / "course/chapters/01_silu.md"
+    for folder in ("course/source/01_silu", "solutions", "kernels"):
         shutil.copytree(build.ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(build.ROOT / "course/WORDS.md", tmp_path / "course")
-    path = next((tmp_path / "course/chapters").glob("*.md"))
+    path = tmp_path / one_chapter.relative_to(build.ROOT)
+    shown = [one for one in (build.ROOT / "course/images").iterdir() if one.stem in one_chapter.read_text("utf-8")]
+    for copied in (one_chapter, build.ROOT / "course/WORDS.md", *shown):
+        target = tmp_path / copied.relative_to(build.ROOT)
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy(copied, target)
     path.write_text(path.read_text() + "\nOne more sentence.\n")
     assert build.main(["--check"], root=tmp_path) == 1
     line = capsys.readouterr().out.strip()

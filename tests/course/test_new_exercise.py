@@ -19,10 +19,13 @@ LINES = [f"{{exercise}}`{folder}/swish_{which}`" for folder in pieces.BACKENDS f
 
 @pytest.fixture
 def root(tmp_path):
-    """The chapters, and room for an exercise."""
+    """The first chapters and the last, and room for an exercise."""
     for name in FILES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-    shutil.copytree(build.ROOT / "course/chapters", tmp_path / "course/chapters")
+    (tmp_path / "course/chapters").mkdir(parents=True)
+    first, second, *_, last = sorted((build.ROOT / "course/chapters").glob("*.md"))
+    for path in (first, second, last):
+        shutil.copy(path, tmp_path / "course/chapters")
     shutil.copy(build.ROOT / "course/WORDS.md", tmp_path / "course")
     return tmp_path
 

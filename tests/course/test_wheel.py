@@ -51,6 +51,7 @@ def wheel(tmp_path_factory):
     return next(dist.glob("*.whl"))
 
 
+@pytest.mark.exhaustive
 def test_every_module_of_the_packages_is_in_the_wheel(wheel):
     held = set(zipfile.ZipFile(wheel).namelist())
     packages = {path.parent for folder in FOLDERS for path in (ROOT / folder).rglob("__init__.py")}

@@ -8,8 +8,9 @@ from random_kernels import kernels
 from triton.runtime.errors import InterpreterError
 
 CHUNK = 50
-FEW, MANY = range(0, 20), [range(20, CHUNK), *(range(first, first + CHUNK) for first in range(CHUNK, 2000, CHUNK))]
-IN_TEST_ALL = 8  # chunks; the others before a release
+FEW = range(13, 19)  # one of them reports something
+MANY = [range(19, CHUNK), range(13), *(range(first, first + CHUNK) for first in range(CHUNK, 2000, CHUNK))]
+IN_TEST_ALL = 9  # chunks; the others before a release
 
 
 def compare(kernel, tally: Counter) -> None:

@@ -162,7 +162,7 @@ def wide(exercise, row):
     return Answer(exercise, (SETUP, Cell("answer", WIDE.replace("ROW", row))))
 
 
-@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize("isolated", [pytest.param(False, marks=pytest.mark.exhaustive), True])
 @pytest.mark.parametrize("exercise", [pytest.param("layer_norm_forward", marks=pytest.mark.exhaustive), "row_sum"])
 def test_a_row_offset_of_32_bits_is_seen(exercise, isolated, worker):
     where = worker if isolated else None

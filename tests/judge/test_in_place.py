@@ -26,7 +26,8 @@ from turns import in_turn
 
 TEXTS = {"torch": TORCH, "triton": TRITON}
 WAYS = ("in process", "isolated")
-PATHS = pytest.mark.parametrize("path", WAYS)
+BOTH = pytest.mark.parametrize("path", WAYS)
+PATHS = pytest.mark.parametrize("path", [WAYS[0], pytest.param(WAYS[1], marks=pytest.mark.exhaustive)])
 BACKENDS = pytest.mark.parametrize("backend", TEXTS)
 
 
@@ -58,7 +59,7 @@ def failing(report) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=pytest.mark.exhaustive)])
-@PATHS
+@BOTH
 @BACKENDS
 def test_a_right_answer_gets_every_point_at_every_seed(backend, path, seeds, checked):
     for seed in range(seeds):

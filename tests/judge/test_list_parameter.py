@@ -16,7 +16,10 @@ from graded_kernels.autograder.runner import Answer, Cell, ProbeInput, Tree
 from turns import in_turn
 
 EPS = 2.0**-24
-ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
+BOTH = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
+ISOLATED = pytest.mark.parametrize(
+    "isolated", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["in process", "isolated"]
+)
 SEEDS = pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=pytest.mark.exhaustive)])
 
 
@@ -160,7 +163,7 @@ def report_on(request):
 
 
 @SEEDS
-@ISOLATED
+@BOTH
 @pytest.mark.parametrize("source", [TORCH, ATOMIC, PARTIAL], ids=["torch", "triton, atomics", "triton, partial sums"])
 def test_a_right_answer_passes_at_every_seed(source, isolated, seeds, report_on):
     for seed in range(seeds):
@@ -388,7 +391,7 @@ def clip_by_global_norm(grads, max_norm):
 
 
 @SEEDS
-@ISOLATED
+@BOTH
 @pytest.mark.parametrize("source", [CLIP_TORCH, CLIP_TRITON], ids=["torch", "triton"])
 def test_a_list_is_written_in_place_at_every_seed(source, isolated, seeds, report_on):
     for seed in range(seeds):

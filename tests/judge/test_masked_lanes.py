@@ -13,7 +13,9 @@ from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import InProcess
 
 FIRST = 6  # cases, of which one shows it in each test
-ISOLATED = pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
+ISOLATED = pytest.mark.parametrize(
+    "isolated", [False, pytest.param(True, marks=pytest.mark.exhaustive)], ids=["in process", "isolated"]
+)
 CROSS_ENTROPY = (
     """\
         x = tl.load(logits_ptr + cols, mask=cols < V, other=float("-inf")).to(tl.float32)
@@ -90,7 +92,7 @@ def test_a_maximum_over_masked_off_lanes_fails(exercise, patch, line, isolated, 
     assert "With 0 in these lanes" in first.message
 
 
-@ISOLATED
+@pytest.mark.parametrize("isolated", [False, True], ids=["in process", "isolated"])
 def test_an_answer_that_knows_the_poison_is_not_correct(isolated, checked):
     report = checked("silu_forward", SILU, isolated)
     first = next(case for case in report.cases if case.status == "fail")

@@ -4,7 +4,6 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.side_by_side import compare
 
 ONE_PROGRAM = """
@@ -28,11 +27,10 @@ SAYS = (
 
 
 @pytest.mark.parametrize("options", [[], ["--in-process"]])
-def test_a_check_says_how_many_programs_ran_and_what_they_wrote(tmp_path, capfd, options):
+def test_a_check_says_how_many_programs_ran_and_what_they_wrote(tmp_path, called, options):
     file = tmp_path / "row_sum.py"
     file.write_text(ONE_PROGRAM)
-    cli.main(["check", "row_sum", str(file), "--backend", "triton", *options])
-    shown = " ".join(capfd.readouterr().out.split())
+    shown = " ".join(called("check", "row_sum", file, "--backend", "triton", *options).stdout.split())
     assert SAYS in shown, shown
     assert "step by step" not in shown
 
