@@ -93,12 +93,14 @@ def half_ulp(*tensors: Tensor) -> float:
 
 
 def half_subnormal(*tensors: Tensor) -> float:
-    """The largest absolute error of one rounding to any of these dtypes where the result is subnormal."""
+    """The largest absolute error of one rounding to any of these dtypes where the result is subnormal; in float32 it
+    may be made 0.
+    """
     formats = [torch.finfo(t.dtype) for t in tensors if t.dtype != torch.float64]
-    return max(f.smallest_normal * f.eps / 2 for f in formats)
+    return max(TINY, *(f.smallest_normal * f.eps / 2 for f in formats))
 
 
-TINY = 1e-40  # what a device that flushes subnormals to 0 loses, and some of what others lose of their digits
+TINY = 1.2e-38  # what a device loses that makes 0 of float32's subnormals, as `ex2.approx.ftz.f32` does
 
 
 def forward_floor(
