@@ -1,8 +1,9 @@
 """Approximate functions of CUDA and PTX, as far off as their manuals let them be.
 
 An answer that is right on every GPU is right with these, too. The sign of an element's error follows the bits of its
-argument. Sources: CUDA C++ programming guide, Mathematical Functions, Intrinsic Functions; PTX ISA, Floating Point
-Instructions, `ex2`, `lg2`, `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `tanh` with ``.approx``.
+argument. Sources: CUDA C++ programming guide, Mathematical Functions, table "Single-Precision Floating-Point Intrinsic
+Functions" (``__expf`` and its like); PTX ISA 9.1, 9.7.3.13 to 9.7.3.22, `rcp`, `sqrt`, `rsqrt`, `sin`, `cos`, `lg2`,
+`ex2`, `tanh` with ``.approx``.
 """
 
 from collections.abc import Callable
@@ -26,6 +27,13 @@ def relative(bits: float) -> _Error:
 def absolute(bits: float, within: float) -> _Error:
     """2^-bits for abs(x) up to ``within``; beyond, where no manual says it, growing with abs(x)."""
     return lambda x, exact: 2.0**-bits * np.maximum(1, np.abs(x) / within)
+
+
+def of_angle(x: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """2^-20.5 for an angle of up to one turn and 2^-14.7 for up to fifty; beyond, where PTX guarantees nothing, growing
+    with abs(x).
+    """
+    return np.where(np.abs(x) <= 2 * np.pi, 2.0**-20.5, absolute(14.7, 100 * np.pi)(x, exact))
 
 
 def near_one(bits: float, elsewhere: _Error) -> _Error:
@@ -72,18 +80,18 @@ FAST: dict[str, _Approximation] = {
     "sin": SIN,
     "cos": COS,
     "tan": lambda x: SIN(x) / COS(x),
-    "tanh": off(np.tanh, relative(10.987)),
+    "tanh": off(np.tanh, relative(11)),
     "pow": lambda x, y: np.exp2(y * LOG2(x)),
     "fdivide": divide,
 }
 FLUSHING = ("ex2", "lg2", "rcp", "sqrt", "rsqrt", "sin", "cos")  # that have a form with .ftz
 PTX: dict[str, _Approximation] = {
-    "ex2": off(np.exp2, relative(22)),
+    "ex2": off(np.exp2, ulp(2)),
     "lg2": off(np.log2, near_one(22, relative(22))),
-    "rcp": off(np.reciprocal, relative(23)),
+    "rcp": off(np.reciprocal, ulp(1)),
     "sqrt": off(np.sqrt, relative(23)),
     "rsqrt": off(lambda x: 1 / np.sqrt(x), relative(22.9)),
-    "sin": off(np.sin, absolute(20.5, 2 * np.pi)),
-    "cos": off(np.cos, absolute(20.5, 2 * np.pi)),
+    "sin": off(np.sin, of_angle),
+    "cos": off(np.cos, of_angle),
     "tanh": off(np.tanh, relative(11)),
 }
