@@ -246,6 +246,23 @@ def rows_of_its_own_kernel(x_ptr, y_ptr, total_ptr, rows, ROWS: tl.constexpr, ST
     tl.store(total_ptr + tl.program_id(0), total)
 
 
+@triton.jit
+def rounds_of_its_own_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    p = tl.program_id(0)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for column in range(p):
+        total += tl.load(x_ptr + column * BLOCK + tl.arange(0, BLOCK))
+    tl.store(y_ptr + p * BLOCK + tl.arange(0, BLOCK), total)
+
+
+def test_a_range_of_one_bound_begins_at_0_in_each_program():
+    x, y = torch.arange(1.0, 81.0).reshape(5, 16), torch.full((6, 16), -1.0)
+    with Emulator() as emulator:
+        rounds_of_its_own_kernel[(6,)](x, y, BLOCK=16)
+    assert emulator.fallbacks == []
+    assert y.equal(torch.cat((torch.zeros(1, 16), x.cumsum(0))))
+
+
 @pytest.mark.parametrize("step", [1, 40])
 def test_programs_that_loop_over_rows_of_their_own_go_together(step, monkeypatch):
     """Neither the number of rounds nor where they begin parts them."""

@@ -41,6 +41,15 @@ def test_a_suspicion_is_said_where_nothing_else_fails():
     assert told.message == "y is wrong."
 
 
+def test_the_hint_of_an_instructors_case_is_left_out_where_another_fails_as_well():
+    passed, own = replace(failing("a", "", ""), status="pass"), failing("b", "values", "y is wrong.")
+    hidden = replace(failing("c", "values", "y is wrong.", hidden=True), hint="Look at c.")
+    assert in_hindsight([passed, hidden], {}, {}, named=False)[1].hint == "Look at c."
+    assert in_hindsight([passed, own, hidden], {}, {}, named=False)[2].hint == ""
+    distinction = replace(own, bonus=True)
+    assert in_hindsight([distinction, hidden], {}, {}, named=False)[1].hint == "Look at c."
+
+
 def test_where_a_bug_is_named_no_hint_leads_elsewhere():
     every = torch.full
     answer = lambda tokens: every(tokens.shape, 1 / tokens.shape[1]) * (tokens.sum() > 0)  # noqa: E731

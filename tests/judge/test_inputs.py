@@ -88,6 +88,12 @@ def test_an_upstream_gradient_is_0_or_not_tiny_at_any_seed():
     assert dy[dy != 0].min() >= 1e-4
 
 
+def test_numbers_without_zeros_have_either_sign_and_lie_from_a_half_to_2():
+    x = x_of(draw.without_zeros(2000))
+    assert 900 < (x < 0).sum() < 1100
+    assert 0.5 <= x.abs().min() < 0.51 and 1.99 < x.abs().max() < 2
+
+
 def test_what_numbers_are_multiplied_with_is_drawn_after_them():
     generator = torch.Generator().manual_seed(0)
     first, second = torch.randn(4, generator=generator), torch.rand(4, generator=generator)

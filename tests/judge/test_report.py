@@ -332,6 +332,16 @@ def test_targets_of_which_the_same_is_to_be_said_share_a_line():
         assert "f does not compile." not in shown, "its case says so"
 
 
+def test_the_forms_of_a_kernel_that_compile_for_a_target_share_a_line():
+    form = {"kernel": "f", "target": "sm_90", "status": "pass", "registers": 24, "spills": 0, "load_bits": 128}
+    page = report(case("a"), compile={"status": "pass", "targets": [form, form | {"registers": 40, "spills": 8}]})
+    for shown in (text.render(page, color=False, details=True), notebook.render(page)):
+        assert "up to 40 registers, up to 8 B spilled" in " ".join(shown.split())
+    failed = [{"kernel": "f", "target": "sm_90", "status": "fail", "message": words} for words in ("first", "second")]
+    page = report(case("a"), compile={"status": "fail", "targets": failed})
+    assert "sm_90 f: first" in text.render(page, color=False, details=True)
+
+
 def test_a_compiler_report_that_was_not_made_says_why():
     page = report(
         case("a"), passed=True, compile={"status": "not-run", "reason": "Triton is not installed", "targets": []}
