@@ -499,6 +499,29 @@ def test_descriptors_made_in_a_kernel_need_an_allocator(device, allocates, kinds
     assert all("cannot be launched on a GPU: a program needs 256 bytes of scratch" in one["message"] for one in found)
 
 
+@triton.jit
+def copies(x, y, n, B: tl.constexpr):
+    made_descriptors(x, y, n, B)
+
+
+@pytest.mark.parametrize(("kernel", "wholes"), [(right, []), (made_descriptors, [True]), (copies, [True])])
+def test_only_a_kernel_that_makes_descriptors_is_compiled_whole(kernel, wholes, monkeypatch):
+    """This file has both: what decides is the text of a kernel and of what it calls."""
+    asked, ask = [], front_end.front_end
+
+    def counted(launches, *more, whole=False, **options):
+        asked.extend([whole] * whole)
+        return ask(launches, *more, whole=whole, **options)
+
+    monkeypatch.setattr(front_end, "front_end", counted)
+    front = FrontEnd(compile_jobs, "h100")
+    with watched(lambda event: None, device="h100", ask=lambda form: front.event(form).get("finding")):
+        x, y = torch.ones(8, 16, device="cuda"), torch.empty(8, 16, device="cuda")
+        with contextlib.suppress(EmulatorError):
+            kernel[(1,)](x, y, 8, *([16] if wholes else []))
+    assert asked == wholes
+
+
 def made_by_a_call(x, y, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     total = 0

@@ -4,13 +4,13 @@ from typing import Any, NoReturn
 
 from ..compiler import CannotCompile, KernelLaunch, Target
 from ..compiler.ahead_of_time import RunJobs, front_end, machine_code_report
-from ..compiler.extract import ADVICE
+from ..compiler.extract import ADVICE, extract
 from ..compiler.kernel_launch import Json
 from ..devices import DEVICES, JUDGED
 from ..rules import RULES
 from .subprocesses import unreported
 
-_DESCRIPTOR = "make_tensor_descriptor"  # in the text of a kernel that may make one
+_DESCRIPTOR = "make_tensor_descriptor"
 _STAGES = 3  # of a loop that Triton pipelines, by default
 _LATER = {"sm_80": ("sm_90",)}  # where what a target refuses may compile
 
@@ -48,7 +48,7 @@ class FrontEnd:
         """Says whether the blocks that products need at a time, in so many stages, could exceed the shared memory, or
         descriptors made in the kernel need scratch memory without an allocator.
         """
-        if _DESCRIPTOR in launch.source and not launch.allocates:
+        if not launch.allocates and _makes_descriptors(launch):
             return True
         products, stages = form.get("products", []), form["launch"]["options"].get("num_stages", _STAGES)
         need = stages * sum(operands for operands, _ in products) + max((result for _, result in products), default=0)
@@ -112,6 +112,12 @@ class FrontEnd:
             self._rows |= zip(new, rows, strict=False)
             self._right += [one for one, row in zip(new.values(), rows, strict=False) if row["status"] == "pass"]
         return [self._rows[launch.key()] for launch in launches if launch.key() in self._rows]
+
+
+def _makes_descriptors(launch: KernelLaunch) -> bool:
+    """Says whether the text of the kernel, or of a function that it calls, makes a tensor descriptor."""
+    texts = [launch.source, *(text for _, text in launch.helpers.values())]
+    return any(_DESCRIPTOR in text for text in texts) and _DESCRIPTOR in str(extract(launch).content())
 
 
 def _none(modules: list[Json], jobs: list[Json], *, control: bool = False) -> NoReturn:
