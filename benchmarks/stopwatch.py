@@ -36,9 +36,15 @@ class Stopwatch:
             time.sleep(0.05)
 
     def close(self) -> None:
-        """Removes the group; what is still in it, this process perhaps, goes to the one above."""
-        if self._group:
+        """Removes the group; what is still in it, this process perhaps, goes to the one above. A process that is just
+        starting or ending keeps it busy: it is tried again for as long as `wait` waits, and then left.
+        """
+        deadline = time.monotonic() + 10
+        while self._group and time.monotonic() < deadline:
             for process in (self._group / "cgroup.procs").read_text().split():
                 with contextlib.suppress(ProcessLookupError):  # it has just ended
                     (Path(GROUPS) / "cgroup.procs").write_text(process)
-            self._group.rmdir()
+            with contextlib.suppress(OSError):
+                self._group.rmdir()
+                return
+            time.sleep(0.05)
