@@ -184,6 +184,16 @@ def test_values_of_two_arguments(name, x, y, value):
     assert found == pytest.approx(value, nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    ("name", "x", "value"), [("3d", (2, 3, 6), 7), ("4d", (1, 1, 1, 1), 2), ("3d", (1e25,) * 3, 3**0.5 * 1e25)]
+)
+def test_the_length_of_a_vector(name, x, value):
+    """Of float32 numbers whose squares float32 does not hold, too."""
+    arguments = [np.asarray([one], np.float32) for one in x]
+    for form, expected in (("norm", value), ("rnorm", 1 / value)):
+        assert call(f"__nv_{form}{name}f", arguments)[0] == pytest.approx(expected, rel=1e-7)
+
+
 @triton.jit
 def assembly_kernel(x_ptr, y_ptr, ASM: tl.constexpr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)

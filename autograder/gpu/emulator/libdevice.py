@@ -174,6 +174,9 @@ _FLOAT: dict[str, _Function] = {
 }
 for _name in ("add", "div", "mul", "sub", "rcp", "sqrt"):
     _FLOAT[f"d{_name}_rn"] = _FLOAT[f"f{_name}_rn"]
+for _name in ("3d", "4d"):
+    _FLOAT[f"norm{_name}"] = lambda *x: np.linalg.norm(x, axis=0)
+    _FLOAT[f"rnorm{_name}"] = lambda *x: 1 / np.linalg.norm(x, axis=0)
 _FLOAT |= {f"fast_{_name}": _function for _name, _function in approximate.FAST.items()}
 
 # Functions that take or return integers see their arguments as they are.
