@@ -8,7 +8,7 @@ from graded_kernels.autograder.judge import EXERCISES
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.torch_files import composes, leads_on, passes_on
-from graded_kernels.autograder.runner.sandbox import Isolated, Worker, probe
+from graded_kernels.autograder.runner.sandbox import Isolated, probe
 
 pytestmark = pytest.mark.skipif(probe().level in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
 CONTRACT = EXERCISES["silu_forward"].contract
@@ -42,12 +42,6 @@ def silu_forward(x):
         y = y + checkpoint(torch.sigmoid, x, use_reentrant=False)
         return y + len(f"{x} {x[0, 0]:.2f}")
 """
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker() as one:
-        yield one
 
 
 def trouble(worker, source, contract=CONTRACT):
