@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import graded_kernels.autograder  # noqa: F401  before triton
 from graded_kernels.autograder import EXERCISES, Exercise
 
-from . import gpuemu, invariance
+from . import causal_kernels, gpuemu, invariance
 from .fixes import entered
 from .releases import RELEASES
 from .repairs import REPAIRS
@@ -37,6 +37,7 @@ REPORTS = {
 }
 READ = "its author, who had the contract and had read our answer; the first line says how"
 SOURCE = {"first": CONTRACT, "attention": CONTRACT, "experts": READ, "scale": READ}  # by the folder of `others`
+ISSUE = "github.com/fla-org/flash-linear-attention/issues/1240, on this row"
 WORDS = {  # in what the author of an answer says of it -> the kind that it is of
     "[oob]": "memory",
     "[race]": "race",
@@ -130,6 +131,25 @@ def of_rows() -> Iterator[dict]:
         )
 
 
+def of_positions() -> Iterator[dict]:
+    for wrong, table in ((True, causal_kernels.WRONG), (False, causal_kernels.RIGHT)):
+        for name, (*_, why) in table.items():
+            repository, commit, licence = causal_kernels.SOURCES[name.partition("_")[0]]
+            yield row(
+                f"causality/{name}",
+                "causality",
+                wrong,
+                "positions",
+                name,
+                "one reader of its text, which takes a row in the middle of a block, or none",
+                f"{licence}, not copied",
+                place=why if wrong else "",
+                second=ISSUE if wrong else "",
+                repository=repository,
+                commit=commit,
+            )
+
+
 def arrays() -> Iterator[dict]:
     wrong_of = {right: wrong for wrong, (_, right) in gpuemu.WRONG.items()}
     for folder in (*gpuemu.WRONG, *gpuemu.RIGHT):
@@ -212,6 +232,7 @@ COMPUTED = {
     "reports": reports,
     "gpuemu": arrays,
     "invariance": of_rows,
+    "causality": of_positions,
     "fixes": fixes,
     "repairs": repairs,
     "releases": releases,

@@ -8,7 +8,7 @@ ABOUT_CHECKERS = {  # name: what it is, and the kinds that its authors say it se
     "sanitize": ("graded-kernels sanitize", ("memory", "race", "uninitialised", "state", "compile")),
     "check": ("graded-kernels check", ("values at an edge", "dtype", "layout", "gradient", "state")),
     "compare": ("graded-kernels compare", ("values at an edge", "dtype", "layout", "gradient", "state", "memory")),
-    "neighbours": ("graded-kernels neighbours", ("order",)),
+    "neighbours": ("graded-kernels neighbours", ("order", "causality")),
     "allclose": ("allclose as KernelBench", ("values at an edge", "dtype", "gradient")),
     "interpreter": ("Triton's interpreter", ()),
     "triton_viz": ("triton-viz 3.0", ("memory",)),

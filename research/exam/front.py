@@ -40,6 +40,9 @@ Kinds, second sources, whose programs they are, how to add a row or a checker: *
   branch, finds {races_branch}, and `sanitize` {races_ours}.
 - **Whether a row depends on the rows beside it** is seen by `neighbours` alone: of {rows_of_others}
   functions of vLLM, sglang, Liger-Kernel and others it judges {as_said} as the text of their launch says.
+- **Whether a position depends on what comes behind it** is asked by `neighbours` alone, too: of {causal_of_others}
+  functions of flash-linear-attention, mamba, sglang and others it judges {causal_as_said} as the text of their kernels
+  says.
 
 ## What ours miss, and whom they accuse
 
@@ -141,6 +144,8 @@ def front(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
         races_ours=of(*judged(races, said.get("sanitize", {}), True)),
         rows_of_others=sum(row.family == "invariance" for row in every),
         as_said=agreed([row for row in every if row.family == "invariance"], said.get("neighbours", {})),
+        causal_of_others=sum(row.family == "causality" for row in every),
+        causal_as_said=agreed([row for row in every if row.family == "causality"], said.get("neighbours", {})),
         ours="\n\n".join(mistakes(every, name, those[name]) for name in OURS if name in those),
     )
 

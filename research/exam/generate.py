@@ -26,8 +26,8 @@ from graded_kernels.autograder import EXERCISES, Exercise, WildBug  # noqa: E402
 from graded_kernels.autograder.judge.checking.judge import arguments  # noqa: E402
 from graded_kernels.autograder.runner.call.tree import Tree  # noqa: E402
 
-from . import order  # noqa: E402
-from .computed_rows import kind_of_exercise, row  # noqa: E402
+from . import order, sequences  # noqa: E402
+from .computed_rows import ISSUE, kind_of_exercise, row  # noqa: E402
 
 FOUND = {  # a finding of the emulator -> the kind that it is of
     "out-of-bounds": "memory",
@@ -56,6 +56,12 @@ FOUND = {  # a finding of the emulator -> the kind that it is of
 THEMES = {"synchronisation": "race", "language": "compile", "annotations": "compile", "blocks": "values at an edge"}
 PUBLISHED = {  # a label that stays as it was published, while another case shows the mistake first
     "silu_backward_candle_now": "dtype",  # from 256 on in bfloat16, 2048 in float16; in float32 from 2^24 on
+}
+DOCUMENTED = "PyTorch, whose documentation says is_causal"
+SECOND = {  # of a function of a sequence, who says so, too
+    "linear_attention": ISSUE,
+    "pytorch_attention": DOCUMENTED,
+    "pytorch_attention_bfloat16": DOCUMENTED,
 }
 AUTHOR = "its author, who wrote it to be so; the docstring says how"
 RETURNED = "PyTorch, whose result the program returns beside its own: a test holds them equal"
@@ -172,6 +178,23 @@ def batches() -> Iterator[dict]:
             )
 
 
+def of_sequences() -> Iterator[dict]:
+    for wrong, table in ((True, sequences.WRONG), (False, sequences.RIGHT)):
+        for name, (*_, why) in table.items():
+            twin = f"sequences/{name}/{'right' if wrong else 'wrong'}"
+            yield row(
+                f"sequences/{name}/{'wrong' if wrong else 'right'}",
+                "causality",
+                wrong,
+                "sequence",
+                f"research.exam.sequences:{'WRONG' if wrong else 'RIGHT'}.{name}",
+                "its author: a position's result is made of what comes behind it, or is not",
+                place=why if wrong else "",
+                second=SECOND.get(name, ""),
+                twin=twin if name in sequences.WRONG and name in sequences.RIGHT else "",
+            )
+
+
 FILES = {
     "answers": answers,
     "wild": wild,
@@ -179,6 +202,7 @@ FILES = {
     "faultless": faultless_programs,
     "pairs": features,
     "order": batches,
+    "sequences": of_sequences,
 }
 
 

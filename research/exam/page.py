@@ -54,8 +54,8 @@ Found of the wrong ones, in brackets accused of the right ones; '-' where the ch
   and the kinds that its authors say it sees, stand in `counts.py`.
 - **Others' files**: `--checkouts FOLDER`, with a clone of each repository in `FOLDER/owner+name`, at the commit that
   the row names; of `fixes`, `repairs` and `releases` the history is read. What a family or a checker needs beside
-  it, its file says (`rows/helion.toml`, `invariance.py`, `checkers/triton_viz.py`). Without it a row is "not run", and
-  what was said before stays.
+  it, its file says (`rows/helion.toml`, `invariance.py`, `causal_kernels.py`, `checkers/triton_viz.py`). Without it
+  a row is "not run", and what was said before stays.
 - **Halves**: `half.py` puts each row into the public or the hidden half by its name; `labels.txt` has the hidden
   half's labels as salted hashes. The salt is not in the repository. Who publishes it lets anybody verify that no label
   was changed after a checker's result: `python -m research.exam.half` asks for it, or takes it from `EXAM_SALT`. After
@@ -80,13 +80,15 @@ that `allclose` accuses raise there, and of the others the interpreter's result 
 
 But for `fixes`, rows are not drawn from what people write: most wrong ones were written, or chosen, by the authors of
 one of the checkers. Of the {own} rows of this project's own families ours were made to see many, and ours had flagged
-the rows `releases` before they were read; the labels of tritonbench, racebench, gpuemu, invariance, fixes, repairs and
-helion are others'. A checker that finds a wrong program may find something else in it than the label says. Right means
-that nobody has found a mistake.
+the rows `releases` before they were read; the labels of tritonbench, racebench, gpuemu, invariance, causality, fixes,
+repairs and helion are others'. A checker that finds a wrong program may find something else in it than the label says.
+Right means that nobody has found a mistake.
 """
-OTHERS = ("tritonbench", "racebench", "gpuemu", "invariance", "fixes", "repairs", "releases", "helion")
+OTHERS = ("tritonbench", "racebench", "gpuemu", "invariance", "causality", "fixes", "repairs", "releases", "helion")
 FAMILIES = {
     "answers": "right answers of the course, in PyTorch and Triton",
+    "causality": "functions of a sequence whose kernels are causal, or take a row in the middle of a block "
+    "([causal_kernels.py](causal_kernels.py))",
     "faultless": "right kernels in many styles (tests/material/faultless)",
     "fixes": "kernels of six libraries before a fix commit and as of it ([fixes/DRAWN.md](fixes/DRAWN.md))",
     "gpuemu": "gpuemu's corpus: language models' mistakes in ten operators, and controls",
@@ -103,6 +105,7 @@ FAMILIES = {
     "repairs": "kernels before a repair in their library's history and as of it ([repairs.py](repairs.py))",
     "releases": "faults that libraries released, called beside what is right ([releases.py](releases.py))",
     "reports": "programs after public bug reports, with a repaired twin",
+    "sequences": "functions of a sequence ([sequences.py](sequences.py))",
     "tritonbench": "TritonBench_G, labelled by its maintainers; the rest of what is flagged was read by hand",
     "wild": "functions bug for bug as libraries shipped them (kernels/wild)",
 }

@@ -17,6 +17,7 @@ KINDS = {
     "state": "an argument is changed, or what an earlier call left decides",
     "gradient": "the gradient is not that of the function",
     "order": "a row's bits depend on the rows beside it",
+    "causality": "a position's bits depend on what comes behind it",
     "compile": "no GPU compiles or launches it",
 }
 WAYS = {
@@ -27,6 +28,8 @@ WAYS = {
     "file": "a program of its own; where NAME_reference.py lies beside it, that has the right function and arguments",
     "batch": "a function of a batch, from a table of (function, arguments, places of the batch)",
     "rows": "somebody else's function of a batch, by its name in invariance.py",
+    "sequence": "a function of a sequence, from a table that has the dimension of time, too",
+    "positions": "somebody else's function of a sequence, by its name in causal_kernels.py",
     "script": "somebody else's file, run as it is: repository, commit and path say which",
     "fix": "somebody else's kernels as of a commit, called by a function of ours that says what is right",
     "repair": "the same, by the name of a call in repairs.py, which says nothing of what is right",
@@ -34,7 +37,7 @@ WAYS = {
     "arrays": "somebody else's function of NumPy arrays, by its folder; gpuemu.py has inputs, and what is right",
 }
 CONTRACT = "its author, who had only the contract; the first line says how"  # of an answer to an exercise
-OTHERS = ("rows", "script", "fix", "repair", "launch", "arrays")
+OTHERS = ("rows", "positions", "script", "fix", "repair", "launch", "arrays")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from graded_kernels.autograder import EXERCISES, Exercise
 from graded_kernels.autograder.judge.checking.judge import arguments
 from graded_kernels.autograder.runner.call.tree import Tree
 
-from . import gpuemu, invariance
+from . import causal_kernels, gpuemu, invariance
 from .fixes import Library
 from .repairs import REPAIRS
 from .row import HERE, Row
@@ -46,7 +46,8 @@ NOT_HERE = (ImportError, subprocess.CalledProcessError)  # what a program needs 
 class Subject:
     """run: runs the program on inputs of this seed; None where it says nothing of what is right. seeded: whether other
     seeds give other inputs. shim: whether it asks for a GPU. function, reference, example: where it has them.
-    batch: the places of the arguments that are a batch. file: of a program that is a file.
+    batch: the places of the arguments that are a batch, or have positions. causal: the dimension of time, None where
+    there is none. file: of a program that is a file.
     """
 
     run: Callable[[int], Results | None]
@@ -57,6 +58,7 @@ class Subject:
     example: Callable[[int], tuple[Any, ...]] | None = None
     exercise: Exercise | None = None
     batch: tuple[int, ...] = ()
+    causal: int | None = None
     file: Path | None = None
 
     def launch(self) -> None:
@@ -156,6 +158,28 @@ def _rows(row: Row) -> Subject:
         function(*Tree(example()).map(lambda one: one.to("cuda")))
 
     return Subject(run, shim=True, function=function, example=lambda seed: example(), batch=batch)
+
+
+def _sequence(row: Row) -> Subject:
+    table, _, name = row.entry.rpartition(".")
+    function, args, places, dim, *_ = named(table)[name]
+
+    def run(seed: int) -> None:
+        function(*args)
+
+    return Subject(run, function=function, example=lambda seed: args, batch=places, causal=dim)
+
+
+def _positions(row: Row) -> Subject:
+    checkout(row)
+    function, arguments, dim, *_ = (causal_kernels.WRONG if row.wrong else causal_kernels.RIGHT)[row.entry]
+    make = causal_kernels.OF[arguments]
+    places = tuple(range(len(make())))
+
+    def run(seed: int) -> None:
+        function(*(one.to("cuda") for one in make()))
+
+    return Subject(run, shim=True, function=function, example=lambda seed: make(), batch=places, causal=dim)
 
 
 def _file(row: Row) -> Subject:

@@ -50,23 +50,27 @@ class Library:
         return Path(where).resolve()
 
     def module(self, folder: str, name: str, **stubs: dict[str, Any]) -> ModuleType:
-        """The module ``name``, out of ``folder``, in which its packages are. Packages that it is in are not run;
-        ``stubs`` are modules that it imports and that are not here, with two underscores for a dot.
-        """
-        top = name.partition(".")[0]
-        root = self.part(str(Path(folder, top))) / folder
-        for gone in [one for one in sys.modules if one.partition(".")[0] == top]:
-            del sys.modules[gone]
-        parts = name.split(".")[:-1]
-        for package in [".".join(parts[: n + 1]) for n in range(len(parts))]:
-            _put(package, __path__=[str(root / package.replace(".", "/"))], __version__="0")
-        for stub, content in stubs.items():
-            _put(stub.replace("__", "."), **content)
-        sys.path.insert(0, str(root))
-        try:
-            return importlib.import_module(name)
-        finally:
-            sys.path.remove(str(root))
+        """The module ``name``, `imported` out of ``folder``, in which its packages are."""
+        return imported(self.part(str(Path(folder, name.partition(".")[0]))) / folder, name, **stubs)
+
+
+def imported(root: Path, name: str, **stubs: dict[str, Any]) -> ModuleType:
+    """The module ``name``, whose packages are in ``root``. Packages that it is in are not run; ``stubs`` are modules
+    that it imports and that are not here, with two underscores for a dot.
+    """
+    top = name.partition(".")[0]
+    for gone in [one for one in sys.modules if one.partition(".")[0] == top]:
+        del sys.modules[gone]
+    parts = name.split(".")[:-1]
+    for package in [".".join(parts[: n + 1]) for n in range(len(parts))]:
+        _put(package, __path__=[str(root / package.replace(".", "/"))], __version__="0")
+    for stub, content in stubs.items():
+        _put(stub.replace("__", "."), **content)
+    sys.path.insert(0, str(root))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(root))
 
 
 def _put(name: str, **content: Any) -> None:
