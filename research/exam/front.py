@@ -31,7 +31,8 @@ Kinds, second sources, whose programs they are, how to add a row or a checker: *
   the contract of the course's exercises, and no grader, it accepts {passed_close}; `check` accepts {passed_check}. Of
   {tried_right} right ones by the same authors `allclose` refuses {accused_close}, and `check` {accused_check}; it had
   refused two, by a case that asked more than the contract and is repaired. These are the ones that were put to both so
-  far, in the order of a hash of their names, of {all_by_others} (`others`).
+  far, of {all_by_others} (`others`): most in the order of a hash of their names, the last ones those of attention by
+  name, and by the time that answers to their exercise take, the shortest first.
 - In sample, as the inputs of `check` were made for them: of {wild} bugs that libraries shipped or many
   people make, `allclose` accepts {accepted}; `check` {refused}.
 - **Accesses outside, races and values that nobody wrote are seen by running the kernel under a checker**, and checkers
