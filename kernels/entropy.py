@@ -17,30 +17,57 @@ from .language import as_matrix, check_tensors, tl, triton, use_triton
 
 # %% entropy_forward
 BLOCK = 4096
+FAR = tl.constexpr(-200.0)  # e^d is 0 from here on, and 0 · d is not NaN
 
 
 @triton.jit
-def entropy_forward_kernel(logits_ptr, entropy_ptr, lse_ptr, V, BLOCK: tl.constexpr):
-    """Program i does row i, block by block."""
+def add_logits(top, total, weighted, z):
+    """(top, total, weighted) with z (K, LANES) in it: of each lane the largest logit so far, Σ e^d and Σ e^d d,
+    d = z - top.
+    """
+    new_top = tl.maximum(top, tl.max(z, 0))
+    step = tl.maximum(top - new_top, FAR)  # what every d so far grows by
+    d = z - new_top[None, :]
+    e = tl.exp2(d * 1.4426950408889634)  # 0 where it is subnormal; `tl.exp` takes three instructions more
+    weighted = (weighted + step * total) * tl.exp(step) + tl.sum(e * tl.maximum(d, FAR), 0)
+    return new_top, total * tl.exp(step) + tl.sum(e, 0), weighted
+
+
+@triton.jit
+def entropy_forward_kernel(logits_ptr, entropy_ptr, lse_ptr, V, K: tl.constexpr, LANES: tl.constexpr):
+    """Program i does row i, K · LANES logits at a time. No lane waits for another before the end.
+
+    A row may begin anywhere. The blocks begin at a multiple of 16, so that many are loaded at once, and the first is
+    masked, as the last ones are.
+    """
     row = tl.program_id(0).to(tl.int64)
-    logits_ptr += row * V
-    top = float("-inf")  # the largest logit so far
-    total = 0.0  # Σ e^d, d = z - top
-    weighted = 0.0  # Σ e^d d
-    for start in range(0, V, BLOCK):
-        cols = start + tl.arange(0, BLOCK)
-        z = tl.load(logits_ptr + cols, mask=cols < V, other=float("-inf")).to(tl.float32)
-        new_top = tl.maximum(top, tl.max(z))
-        shift = tl.where(new_top == float("-inf"), 0.0, new_top)  # -inf - -inf is NaN
-        d = z - shift
-        e = tl.exp(d)
-        step = tl.where(top == float("-inf"), 0.0, top - shift)  # what every d so far grows by
-        weighted = (weighted + step * total) * tl.exp(step) + tl.sum(e * tl.where(d == float("-inf"), 0.0, d))
-        total = total * tl.exp(step) + tl.sum(e)
-        top = new_top
-    entropy = tl.log(total) - weighted / total
-    tl.store(entropy_ptr + row, tl.where(total == 0.0, 0.0, entropy))
-    tl.store(lse_ptr + row, top + tl.log(total))
+    logits_ptr += row * V // 16 * 16
+    begin = (row * V % 16).to(tl.int32)
+    end = begin + V
+    top = tl.full((LANES,), -3.4028234663852886e38, tl.float32)  # finite: -inf - -inf is NaN
+    total = tl.zeros((LANES,), tl.float32)
+    weighted = tl.zeros((LANES,), tl.float32)
+    lanes = tl.arange(0, LANES)[None, :]
+    block = tl.arange(0, K)[:, None] * LANES + lanes
+
+    first = tl.load(logits_ptr + lanes, mask=(lanes >= begin) & (lanes < end), other=float("-inf")).to(tl.float32)
+    top, total, weighted = add_logits(top, total, weighted, first)
+    whole = LANES + tl.maximum(end - LANES, 0) // (K * LANES) * (K * LANES)
+    for start in range(LANES, whole, K * LANES):
+        z = tl.load(logits_ptr + start + block).to(tl.float32)
+        top, total, weighted = add_logits(top, total, weighted, z)
+    for start in range(whole, end, LANES):
+        cols = start + lanes
+        z = tl.load(logits_ptr + cols, mask=cols < end, other=float("-inf")).to(tl.float32)
+        top, total, weighted = add_logits(top, total, weighted, z)
+
+    row_top = tl.max(top)
+    step = tl.maximum(top - row_top, FAR)
+    row_total = tl.sum(total * tl.exp(step))
+    row_weighted = tl.sum((weighted + step * total) * tl.exp(step))
+    entropy = tl.log(row_total) - row_weighted / row_total
+    tl.store(entropy_ptr + row, tl.where(row_total == 0.0, 0.0, entropy))
+    tl.store(lse_ptr + row, row_top + tl.log(row_total))
 
 
 def entropy_forward(logits):
@@ -49,9 +76,9 @@ def entropy_forward(logits):
     M, V = logits.shape
     entropy = torch.empty(M, dtype=torch.float32, device=logits.device)
     lse = torch.empty_like(entropy)
-    block = min(triton.next_power_of_2(V), BLOCK)
+    lanes = min(max(triton.next_power_of_2(V), 16), BLOCK // 4)
     if M:
-        entropy_forward_kernel[(M,)](logits, entropy, lse, V, BLOCK=block, num_warps=max(block // 512, 1))
+        entropy_forward_kernel[(M,)](logits, entropy, lse, V, K=4, LANES=lanes, num_warps=max(lanes // 256, 1))
     return entropy, lse
 
 
