@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...autograder.judge.results.data import MIME
+from ...autograder.judge import ReportData
 
 State = Literal["passed", "tried", "open"]
 Report = dict[str, Any]  # `ReportData.to_dict`
@@ -147,7 +147,7 @@ def _chapter(name: str, notebook: dict[str, Any], begun: bool, newer: dict[tuple
 
 def _report(cell: dict[str, Any]) -> dict[str, Any] | None:
     for output in reversed(cell.get("outputs", [])):
-        report = output.get("data", {}).get(MIME)
+        report = output.get("data", {}).get(ReportData.MIME)
         if isinstance(report, dict):
             return report
     return None

@@ -25,9 +25,9 @@ from graded_kernels.autograder.classroom.nbgrader.export import rows_of
 from graded_kernels.autograder.classroom.nbgrader.grade_cells import SaveScores
 from graded_kernels.autograder.classroom.nbgrader.pages import NotGradable
 from graded_kernels.autograder.classroom.nbgrader.submission import Notebook
+from graded_kernels.autograder.judge import Store
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.verdicts import make as making
-from graded_kernels.autograder.judge.verdicts.store import Store
 from graded_kernels.course import cells
 from nbgrader.api import Gradebook
 from tampered import FULL, NOTHING, TORCH, UNREAD, WITNESS, WORDS, deleted_answer, find, helper_cells

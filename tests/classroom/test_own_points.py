@@ -8,8 +8,9 @@ from graded_kernels.autograder.classroom.course import configured
 from graded_kernels.autograder.classroom.nbgrader.by_hand import moved, seen
 from graded_kernels.autograder.classroom.nbgrader.points import PointsError, costs_of
 from graded_kernels.autograder.classroom.nbgrader.rebuild import NOT_GRADED, RECORD, UNREAD
+from graded_kernels.autograder.judge import Store
 from graded_kernels.autograder.judge.results.scoring import COSTS
-from graded_kernels.autograder.judge.verdicts.store import LOG, Store
+from graded_kernels.autograder.judge.verdicts.store import LOG
 from make_submissions import grade_id
 from nbgrader.api import Gradebook
 from tampered import FULL, TORCH, find

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.judge.results.data import MIME
+from graded_kernels.autograder.judge import ReportData
 from graded_kernels.course import build, learner, progress
 from graded_kernels.course.desk.chapter_progress import Step
 from graded_kernels.course.desk.done_page import read_done, row
@@ -42,7 +42,7 @@ def folder(tmp_path):
     }
     for cell in notebook.cells:
         if data := saved.get(cell.metadata.get("nbgrader", {}).get("grade_id")):
-            cell.outputs = [nbformat.v4.new_output("execute_result", {MIME: data})]
+            cell.outputs = [nbformat.v4.new_output("execute_result", {ReportData.MIME: data})]
     text = nbformat.writes(notebook).replace("YOUR ANSWER HERE", "Because epsilon moves the zero.")
     (tmp_path / "01_silu.ipynb").write_text(text)
     return tmp_path

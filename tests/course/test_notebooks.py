@@ -9,7 +9,7 @@ import classroom
 import nbformat
 import pytest
 from graded_kernels.autograder.classroom.nbgrader.rebuild import is_form
-from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.judge import EXERCISES
 from graded_kernels.course import build, learner
 from nbgrader.nbgraderformat import MetadataValidator, ValidationError
 from notebook_kernel import execute, read

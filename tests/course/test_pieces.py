@@ -5,8 +5,7 @@ import dataclasses
 import pytest
 from graded_kernels.autograder import exercises
 from graded_kernels.autograder.exercises import shelf
-from graded_kernels.autograder.judge import EXERCISES
-from graded_kernels.autograder.judge.records.validation import RecordError
+from graded_kernels.autograder.judge import EXERCISES, RecordError
 from graded_kernels.course import build, pieces
 from graded_kernels.course.chapter_rules import CHECK_IMPORT
 

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 import torch
 from graded_kernels.autograder import check, cli
-from graded_kernels.autograder.judge.results.data import MIME
+from graded_kernels.autograder.judge import ReportData
 from graded_kernels.course import build, learner, progress
 from graded_kernels.course.desk.chapter_progress import read_progress
 from graded_kernels.course.desk.progress_table import Course, End, bar
@@ -74,7 +74,8 @@ def step(chapter, name="silu_forward", backend="torch"):
 
 def test_a_check_saves_its_report_as_data_beside_what_it_shows(reports):
     data, _ = InteractiveShell.instance().display_formatter.format(reports["wrong"])
-    assert data[MIME] == reports["wrong"].to_dict() == json.loads(json.dumps(data[MIME], allow_nan=False))
+    stored = data[ReportData.MIME]
+    assert stored == reports["wrong"].to_dict() == json.loads(json.dumps(stored, allow_nan=False))
     assert "graded-kernels" in data["text/html"]
     assert "silu_forward" in data["text/plain"]
 

@@ -4,7 +4,7 @@ import json
 
 import nbformat
 import pytest
-from graded_kernels.autograder.judge.results.data import MIME
+from graded_kernels.autograder.judge import ReportData
 from graded_kernels.course import kernel_costs, recorded_run
 
 
@@ -19,7 +19,7 @@ def saved(folder, **changes):
     rows = [{"target": "sm_90", "registers": 77, "spills": 16, "load_bits": 32}]
     report = {"exercise": "silu_forward", "backend": "triton", "passed": True, "cases": [], "traffic": {"ratio": 2.0}}
     report |= {"compile": {"targets": rows}} | changes
-    output = nbformat.v4.new_output("execute_result", {MIME: report})
+    output = nbformat.v4.new_output("execute_result", {ReportData.MIME: report})
     cell = nbformat.v4.new_code_cell("check(...)", outputs=[output])
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "01_silu.ipynb")
 

@@ -9,7 +9,6 @@ import torch
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu import Emulator
-from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.runner import Tree
 from graded_kernels.course import gpt
 from graded_kernels.kernels import adamw, gradient_norm
@@ -50,7 +49,7 @@ def test_random_bits_round_to_the_number_itself_on_average():
 @pytest.mark.parametrize("number", range(len(STEP.cases)), ids=[case.name for case in STEP.cases])
 def test_a_step_on_either_device_is_its_answers(number, monkeypatch):
     """Bit for bit: PyTorch's on a CPU, and Triton's, in the emulator, where a GPU would be."""
-    args = arguments(STEP.cases[number], number, seed=0)
+    args = STEP.cases[number].inputs(torch.Generator().manual_seed(number))
     for answer, by_triton in ((in_pytorch.adamw_step, False), (adamw.adamw_step, True)):
         module = sys.modules[kernels.adamw_step.__module__]
         monkeypatch.setattr(module, "use_triton", lambda x, by_triton=by_triton: by_triton)
@@ -123,7 +122,7 @@ def test_a_step_names_what_does_not_fit_and_writes_nothing(changed, says):
 @pytest.mark.parametrize("by_triton", [False, True])
 def test_clipping_on_either_device(number, by_triton, monkeypatch):
     """The norm before, and gradients whose norm is the limit afterwards, where it was above."""
-    (given,) = Tree(arguments(NORM.cases[number], number, seed=0)).copied()
+    (given,) = Tree(NORM.cases[number].inputs(torch.Generator().manual_seed(number))).copied()
     grads = [g.clone() for g in given]  # elements in one place cannot be written
     monkeypatch.setattr(sys.modules[kernels.clip_by_global_norm.__module__], "use_triton", lambda x: by_triton)
     right = NORM.oracle([g.double() for g in grads])

@@ -7,9 +7,8 @@ from answers import PAIRS, answer
 from both_ways import WAYS, bits
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.runner import Call, InProcess
 from graded_kernels.autograder.runner.call.answer import load
-from graded_kernels.autograder.runner.call.examination import Call
-from graded_kernels.autograder.runner.call.runner import InProcess
 from turns import in_turn
 
 NAMES = [name for name, backend in PAIRS if backend == "triton"]

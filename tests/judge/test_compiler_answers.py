@@ -14,8 +14,7 @@ from graded_kernels.autograder.judge.checking.cost import judge_compile
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import notebook, terminal
 from graded_kernels.autograder.judge.results.case_result import CaseResult
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.outcome import Outcome
+from graded_kernels.autograder.runner import Answer, Cell, Outcome
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH, y_ptr.dtype.element_ty)\n"
 LAST = "    empty = total == 0.0  # no key: o is 0 and lse -inf\n"

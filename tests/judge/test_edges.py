@@ -16,9 +16,9 @@ from answers import our_answer
 from differentiable import backward_of, call_named, inputs_with_gradients
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.gpu.emulator import Emulator
+from graded_kernels.autograder.gpu import Emulator
 from graded_kernels.autograder.judge.records.record import Exercise
-from graded_kernels.autograder.runner.call.tree import Tree
+from graded_kernels.autograder.runner import Tree
 from library import LABELS, random
 from planted import Uninitialised
 from turns import one_in

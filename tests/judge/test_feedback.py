@@ -12,11 +12,10 @@ from graded_kernels.autograder import EXERCISES, check, cli
 from graded_kernels.autograder.gpu import emulator
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
+from graded_kernels.autograder.runner import Answer, Cell
 from graded_kernels.autograder.runner.call.error_line import in_answer
 from graded_kernels.autograder.runner.call.printing import Few
-from graded_kernels.autograder.words.pace import Pace
-from graded_kernels.autograder.words.progress import Progress, Terminal
+from graded_kernels.autograder.words import Pace, Progress, Terminal
 
 
 def test_of_much_text_the_beginning_is_shown_and_the_rest_counted():

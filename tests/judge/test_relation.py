@@ -17,8 +17,8 @@ from graded_kernels.autograder.judge.explaining.changed_inputs import changed
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
+from graded_kernels.autograder.runner import InProcess
 from graded_kernels.autograder.runner.call.answer import load
-from graded_kernels.autograder.runner.call.runner import InProcess
 
 
 def judged(name, function, case="ordinary values", earlier=None):

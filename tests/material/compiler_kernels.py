@@ -12,8 +12,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from graded_kernels.autograder.gpu.compiler import TARGETS, KernelLaunch
-from graded_kernels.autograder.runner.sandbox import Compiler
+from graded_kernels.autograder.gpu import KernelLaunch
+from graded_kernels.autograder.gpu.compiler import TARGETS
+from graded_kernels.autograder.runner import Compiler
 
 SM_90 = tuple(target for target in TARGETS if target.name == "sm_90")
 HEADER = "import triton\nimport triton.language as tl\n"

@@ -8,9 +8,9 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
+from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
 from graded_kernels.autograder.runner.call.elements import bits
 from graded_kernels.autograder.runner.call.examination import Call

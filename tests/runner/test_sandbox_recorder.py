@@ -8,7 +8,6 @@ import triton
 import triton.language as tl
 from answers import our_answer
 from graded_kernels.autograder import EXERCISES, Emulator
-from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.runner.sandbox.worker.recorder import Recorder
 from graded_kernels.autograder.runner.sandbox.worker.replay import Player
 from triton.runtime import interpreter
@@ -129,7 +128,7 @@ def test_after_a_first_number_others_are_right_whichever_way_they_are_read(launc
 def test_what_is_recorded_is_what_a_record_with_all_kernels_has(name):
     record, function = EXERCISES[name], our_answer(name, "triton")
     for number, case in enumerate(record.cases[:6]):
-        args = arguments(case, number, 0)
+        args = case.inputs(torch.Generator().manual_seed(number))
         one, other = Recorder(function), Recorder(function)
         with Emulator():
             one(*args)

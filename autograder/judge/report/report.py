@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from ..results.data import MIME, ReportData
+from ..results.data import ReportData
 from . import notebook, terminal
 
 
@@ -35,7 +35,7 @@ class Report(ReportData):
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         """The report as data: it is saved with the notebook, and `graded-kernels progress` reads it."""
-        return {MIME: self.to_dict()}
+        return {self.MIME: self.to_dict()}
 
     def _repr_html_(self) -> str:
         return notebook.render(self)

@@ -3,7 +3,7 @@
 import math
 import numbers
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,8 +14,6 @@ from .scoring import Cost
 
 if TYPE_CHECKING:
     from ..batches.dependence import Neighbours
-
-MIME = "application/vnd.graded-kernels.report+json"  # a report's data among the forms of a cell's output
 
 
 @dataclass(frozen=True)
@@ -43,6 +41,8 @@ class ReportData:
     stopped_in: ``{"cell", "reason"}`` where a cell's own statements broke a limit or ended the process while the answer
     was loaded.
     """
+
+    MIME: ClassVar = "application/vnd.graded-kernels.report+json"  # the data among the forms of a cell's output
 
     exercise: str
     backend: str
