@@ -206,6 +206,35 @@ def test_a_change_that_touches_nothing_at_one_seed_does_not_stop_a_check():
     assert len(drawn(MISTAKES["untouched"][0])) == 2
 
 
+def test_arguments_are_drawn_and_changed_together():
+    def rows(generator):
+        return torch.randn(3, generator=generator), torch.tensor([2, 0, 1])
+
+    def sort(generator, x, order):
+        return x[order], order.sort().values
+
+    both = Arguments().together(rows, "x", "order").together(sort, "x", "order")
+    x, order = both.each(draw.same.map_at_random(lambda a, g: a * torch.randint(2, 3, (), generator=g)), "x")(
+        torch.Generator().manual_seed(0)
+    )
+    assert both.names == ["x", "order"]
+    assert x.equal(2 * by_hand(3)[[2, 0, 1]])
+    assert order.tolist() == [0, 1, 2]
+
+
+def test_what_is_done_to_a_list_is_done_to_each_of_its_tensors():
+    lists = Arguments.named(x=[draw.normal(2, 3), draw.normal(3, 2)])
+    (x,) = lists.each(draw.same.scale(2).transposed(), "x")(torch.Generator().manual_seed(0))
+    assert x[0].equal(2 * by_hand(2, 3))
+    assert [part.stride() for part in x] == [(1, 2), (1, 3)]
+
+
+def test_what_is_changed_together_was_laid_out_before_and_is_not_once_more():
+    expanded = Arguments.named(x=draw.normal(2, 3).one_number())
+    (x,) = expanded.together(lambda generator, x: (x + 1,), "x")(torch.Generator())
+    assert x.equal(torch.full((2, 3), -0.7) + 1)
+
+
 def test_without_an_exercise_arguments_come_as_they_are_written():
     y, x = case("one", "", y=X, x=draw.full(2, value=1.0)).inputs(torch.Generator().manual_seed(0))
     assert x.tolist() == [1.0, 1.0]

@@ -197,7 +197,7 @@ def _unfit(reference: Reference, family: Family, number: int, gradients: bool) -
     """Why a family is left out; "" where it is not."""
     began = time.process_time()
     try:
-        made = family.make(torch.Generator().manual_seed(number))
+        made = family.draw(torch.Generator().manual_seed(number))
         args = reference.with_parameters(made)
     except Exception as error:
         return f"it cannot be drawn: {type(error).__name__}: {error}"

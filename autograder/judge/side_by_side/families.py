@@ -1,4 +1,7 @@
-"""Families of inputs, made from the example: other sizes, memory, magnitudes and dtypes, and special values."""
+"""Families of inputs, made from the example: other sizes, memory, magnitudes and dtypes, and special values.
+
+Each is `Arguments` in the vocabulary of a record's inputs: the example's numbers drawn anew, and what is done to them.
+"""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -12,14 +15,14 @@ from torch import Generator, Tensor
 from ...gpu import Finding
 from ...runner import Args, Tree, Trouble, dtype_name
 from ..records.example import SIZES, USUAL, Example
-from ..records.inputs import views
+from ..records.inputs import Arguments, Values, draw, views
+from ..records.record import RecordError
 from ..records.ulp import FLOAT8, HALVES
 from .drawing import brought, drawn_like
 from .reference import Reference
 from .sizes import Dimension
 
 FamilyKind = Literal["values", "sizes", "layout", "dtype", "empty", "no columns"]
-ArgumentMaker = Callable[[Generator], Args]
 TensorChange = Callable[[Tensor, Generator], Tensor]
 BLOCKS = (1031, 257, 65)  # past one block of 1,024 elements, or of as many as `MOST` allows
 SPECIAL = (-100, -1)  # what stands for no label, as `ignore_index` of PyTorch and of others
@@ -32,19 +35,26 @@ LAID_OUT = 12  # the first ones get a layout, each alone
 
 @dataclass(frozen=True)
 class Family:
-    """name, what: of it, and what its inputs are in one sentence. make: the arguments. parameters: whether those of a
-    module are others, too. A candidate may refuse a layout, a dtype or nothing in an error of its own; what it computes
-    there has to be right. upstream: how the gradients from above lie in memory. twice: whether autograd goes through
-    the graph a second time, and those gradients are compared.
+    """name, what: of it, and what its inputs are in one sentence. arguments: how they are drawn. parameters: whether
+    those of a module are others, too. A candidate may refuse a layout, a dtype or nothing in an error of its own; what
+    it computes there has to be right. upstream: how the gradients from above lie in memory. twice: whether autograd
+    goes through the graph a second time, and those gradients are compared.
     """
 
     name: str
     what: str
-    make: ArgumentMaker
+    arguments: Arguments
     kind: FamilyKind = "values"
     parameters: bool = False
     upstream: Callable[[Args], Args] = lambda gradients: gradients
     twice: bool = False
+
+    def draw(self, generator: Generator) -> Args:
+        """Returns the arguments. Raises what a step raises, without the name of the argument: nobody wrote the step."""
+        try:
+            return self.arguments(generator)
+        except RecordError as error:
+            raise error.__cause__ or error from None
 
     @property
     def refusable(self) -> bool:
@@ -75,14 +85,8 @@ def families(
     they are compared, and come from above in other layouts, too.
     """
     given, names = reference.given, reference.names
-
-    def fresh(generator: Generator) -> Args:
-        if example.seeded:
-            return example.make(int(torch.randint(2**31, (), generator=generator)), USUAL)
-        drawn = Tree(given).map(lambda a: drawn_like(a, generator, distinct=reference.open.at_indices))
-        return reference.parted(drawn)
-
-    yield Family("the example", "The example as it was given.", lambda g: given)
+    fresh = _drawn_anew(example, reference)
+    yield Family("the example", "The example as it was given.", Arguments().together(lambda g: given, *fresh.names))
     yield Family("other numbers", "Other random numbers in the example's shapes.", fresh)
     if gradients and reference.callee.backward is None:
         what = "The gradients of a second backward() over the same graph: those of the first, or an error."
@@ -90,19 +94,20 @@ def families(
     if reference.callee.parameters:
         yield Family("other parameters", "The module's parameters are other numbers.", fresh, parameters=True)
     if example.sized:
-        yield from _of_sizes(example)
+        yield from _of_sizes(example, fresh.names)
     else:
         yield from _resized(reference, dimensions, fresh)
         dimensions = [dimension for dimension in dimensions if dimension.named(names) not in without]
         yield from _all_resized(reference, dimensions, fresh)
     floats = [i for i, a in enumerate(given) if isinstance(a, Tensor) and _is_floating(a)]
     in_odd_sizes = fresh if example.sized else _odd(reference, dimensions, fresh)
-    for name, what, change in VALUES:
-        yield Family(name, what, _on_floats(in_odd_sizes, change))
+    for name, what, values in VALUES:
+        yield Family(name, what, in_odd_sizes.each(values, *fresh.names))
     for number in [i for i, a in enumerate(given) if _is_floating(a)][:TENSORS]:
         for word, value in SPECIAL_VALUES if _has_infinity(given[number]) else SPECIAL_VALUES[:1]:
             what = f"One element of {names[number]} is {word}; the reference says what that gives."
-            yield Family(f"{word} in {names[number]}", what, _one_element(in_odd_sizes, number, value))
+            special = in_odd_sizes.together(partial(_with_one_element, value), names[number])
+            yield Family(f"{word} in {names[number]}", what, special)
     in_place = [i for i in floats if Tree.has_gradient(given[i])]
     yield from _in_one_place(given, names, in_place, in_odd_sizes)
     yield from _integers(reference, fresh)
@@ -115,27 +120,41 @@ def families(
         if not reference.reads_bits and kinds and kinds != {dtype}:
             name, rounded = dtype_name(dtype), _rounded(dtype)
             what = f"The same numbers rounded to {name}."
-            yield Family(name, what, _on_floats(fresh, rounded), "dtype")
+            yield Family(name, what, fresh.each(rounded, *fresh.names), "dtype")
             if dtype == torch.float16:
                 what = "The numbers are 100 times as large, in float16: squares and sums of them may overflow."
-                large = _on_floats(_on_floats(in_odd_sizes, _scaled(100.0)), rounded)
+                large = in_odd_sizes.each(_scaled(100.0), *fresh.names).each(rounded, *fresh.names)
                 yield Family("float16, large values", what, large, "dtype")
 
 
-def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh: ArgumentMaker) -> Iterator[Family]:
+def _drawn_anew(example: Example, reference: Reference) -> Arguments:
+    """Other random numbers in the example's shapes."""
+
+    def drawn(generator: Generator) -> Args:
+        if example.seeded:
+            return example.make(_seed(generator), USUAL)
+        numbers = Tree(reference.given).map(lambda a: drawn_like(a, generator, distinct=reference.open.at_indices))
+        return reference.parted(numbers)
+
+    return Arguments().together(drawn, *reference.names[: len(reference.given)])
+
+
+def _seed(generator: Generator) -> int:
+    return int(torch.randint(2**31, (), generator=generator))
+
+
+def _in_one_place(given: Args, names: tuple[str, ...], floats: list[int], fresh: Arguments) -> Iterator[Family]:
     """Yields what is masked in two tensors alike: -infinity less -infinity is NaN."""
     for first, second in itertools.pairwise(floats[:TENSORS]):
         if given[first].shape == given[second].shape:
             both = f"{names[first]} and {names[second]}"
+            what = f"Some elements of {both} are -infinity, the same of each."
+            yield Family(f"-infinity in {both}", what, fresh.together(_masked_alike, names[first], names[second]))
 
-            def make(generator: Generator, chosen: tuple[int, int] = (first, second)) -> Args:
-                args = list(fresh(generator))
-                place = torch.rand(args[chosen[0]].shape, generator=generator) < 0.1
-                for number in chosen:
-                    args[number] = args[number].masked_fill(place, -torch.inf)
-                return tuple(args)
 
-            yield Family(f"-infinity in {both}", f"Some elements of {both} are -infinity, the same of each.", make)
+def _masked_alike(generator: Generator, *tensors: Tensor) -> Args:
+    place = torch.rand(tensors[0].shape, generator=generator) < 0.1
+    return tuple(tensor.masked_fill(place, -torch.inf) for tensor in tensors)
 
 
 def _is_floating(given: Any) -> bool:
@@ -148,30 +167,27 @@ def _has_infinity(given: Any) -> bool:
     return bool(Tree((given,)).tensors[0].new_tensor(torch.inf).double().isinf())
 
 
-def _layouts(given: Args, floats: list[int], fresh: ArgumentMaker) -> Iterator[Family]:
+def _layouts(given: Args, floats: list[int], fresh: Arguments) -> Iterator[Family]:
     for name, what, view in LAYOUTS:
-        yield Family(name, what, _on_floats(fresh, _viewed(view, _most_dimensions(given))), "layout")
+        yield Family(name, what, fresh.each(_viewed(view, _most_dimensions(given)), *fresh.names), "layout")
     if len({given[i].dim() for i in floats} - {0}) > 1:
         what = "Each tensor of one dimension is every second element of one twice as long."
-        yield Family("strided vectors", what, _on_floats(fresh, _strided_vectors), "layout")
+        yield Family("strided vectors", what, fresh.each(_strided_vectors, *fresh.names), "layout")
 
 
-def _layouts_alone(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
+def _layouts_alone(reference: Reference, fresh: Arguments) -> Iterator[Family]:
     """Each tensor in a layout that no other has: a kernel may read one through the strides of another."""
     given, names = reference.given, reference.names
     tensors = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.dim() and a.numel() > 1]
     for number in tensors[:LAID_OUT] if len(tensors) > 1 else ():
         for word, view in ALONE:
             if (given[number].dim() > 1) is (view is not views.every_second):
-
-                def make(generator: Generator, chosen: int = number, view: views.TensorView = view) -> Args:
-                    return tuple(view(a) if i == chosen else a for i, a in enumerate(fresh(generator)))
-
                 what = f"{names[number]} alone lies in memory otherwise: {word}."
-                yield Family(f"{names[number]} alone, {word}", what, make, "layout")
+                alone = fresh.each(draw.same.view(view), names[number])
+                yield Family(f"{names[number]} alone, {word}", what, alone, "layout")
 
 
-def _upstream_layouts(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
+def _upstream_layouts(reference: Reference, fresh: Arguments) -> Iterator[Family]:
     """The gradient of each result in a layout of its own: a kernel may read it through the strides of the result."""
     with torch.no_grad():
         shapes = [r.shape for r in reference.upstream(reference.arguments, Generator().manual_seed(0))]
@@ -186,9 +202,9 @@ def _upstream_layouts(reference: Reference, fresh: ArgumentMaker) -> Iterator[Fa
                 yield Family(f"{name}, {word}", f"{name.capitalize()}: {word}.", fresh, "layout", upstream=above)
 
 
-def _of_sizes(example: Example) -> Iterator[Family]:
-    def of(size: int) -> ArgumentMaker:
-        return lambda generator: example.make(int(torch.randint(2**31, (), generator=generator)), size)
+def _of_sizes(example: Example, names: list[str]) -> Iterator[Family]:
+    def of(size: int) -> Arguments:
+        return Arguments().together(lambda generator: example.make(_seed(generator), size), *names)
 
     for size in SIZES:
         yield Family(
@@ -202,19 +218,19 @@ def _nothing(example: Example) -> FamilyKind:
     return "no columns" if any(not a.shape[-1] for a in matrices) else "empty"
 
 
-def _resized(reference: Reference, dimensions: list[Dimension], fresh: ArgumentMaker) -> Iterator[Family]:
+def _resized(reference: Reference, dimensions: list[Dimension], fresh: Arguments) -> Iterator[Family]:
     """Each dimension alone."""
     for dimension in dimensions:
         name = dimension.named(reference.names)
         least = 2 if any((offset.argument, 0) in dimension.places for offset in reference.offsets) else 0  # of one part
         for size in (size for size in other_sizes(dimension, reference.given) if size >= least):
             what = f"{name.capitalize()} is {size:,} instead of {dimension.size:,}."
-            made = _at(reference, [(dimension, size)], fresh)
+            resized = _at(reference, [(dimension, size)], fresh)
             nothing: FamilyKind = "no columns" if dimension.is_last(reference.given) else "empty"
-            yield Family(f"{name}: {size:,}", what, made, "sizes" if size else nothing)
+            yield Family(f"{name}: {size:,}", what, resized, "sizes" if size else nothing)
 
 
-def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: ArgumentMaker) -> Iterator[Family]:
+def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: Arguments) -> Iterator[Family]:
     """All dimensions at once: a kernel that leaves out the end of the last block is right as long as one size is a
     multiple of the block.
     """
@@ -224,28 +240,27 @@ def _all_resized(reference: Reference, dimensions: list[Dimension], fresh: Argum
         yield Family("odd sizes", f"All sizes at once: {listed}.", _at(reference, odd, fresh), "sizes")
 
 
-def _odd(reference: Reference, dimensions: list[Dimension], fresh: ArgumentMaker) -> ArgumentMaker:
+def _odd(reference: Reference, dimensions: list[Dimension], fresh: Arguments) -> Arguments:
     """The example in odd sizes, where the reference takes that: in whole blocks, special values find no padding."""
-    made = _at(reference, _odd_sizes(dimensions), fresh)
-    return made if reference.accepts(made(Generator().manual_seed(0))) else fresh
+    odd = _at(reference, _odd_sizes(dimensions), fresh)
+    return odd if reference.accepts(odd(Generator().manual_seed(0))) else fresh
 
 
 def _odd_sizes(dimensions: list[Dimension]) -> list[tuple[Dimension, int]]:
     return [(dimension, dimension.size | 1) for dimension in dimensions]
 
 
-def _at(reference: Reference, sizes: list[tuple[Dimension, int]], fresh: ArgumentMaker) -> ArgumentMaker:
+def _at(reference: Reference, sizes: list[tuple[Dimension, int]], fresh: Arguments) -> Arguments:
     """The example in other sizes."""
 
-    def make(generator: Generator) -> Args:
-        args = fresh(generator)
+    def resized(generator: Generator, *args: Any) -> Args:
         for dimension, size in sizes:
             args = dimension.at(args, size, generator, reference.open.at_indices)
             if 0 < size < dimension.size and not reference.accepts(args):
                 args = Tree(args).map(partial(_within, size=size))
         return reference.parted(args)
 
-    return make
+    return fresh.together(resized, *fresh.names)
 
 
 def _within(tensor: Tensor, size: int) -> Tensor:
@@ -268,28 +283,25 @@ def other_sizes(dimension: Dimension, given: Args) -> list[int]:
     return [*found, 1, 0] if size != 1 else [*found, 0]
 
 
-def _on_floats(fresh: ArgumentMaker, change: TensorChange) -> ArgumentMaker:
-    def make(generator: Generator) -> Args:
-        return Tree(fresh(generator)).map(lambda a: change(a, generator) if a.is_floating_point() else a)
-
-    return make
+def _of_floats(change: TensorChange) -> Values:
+    """The argument as it was drawn, changed where it holds floating-point numbers."""
+    return draw.same.map_at_random(lambda a, generator: change(a, generator) if _has_floats(a) else a)
 
 
-def _one_element(fresh: ArgumentMaker, number: int, value: float) -> ArgumentMaker:
-    def make(generator: Generator) -> Args:
-        args = list(fresh(generator))
-        given = args[number]
-        changed, *rest = given if isinstance(given, list) else [given]
-        changed = changed.clone()
-        if changed.numel():
-            changed.view(-1)[int(torch.randint(changed.numel(), (), generator=generator))] = value
-        args[number] = [changed, *rest] if isinstance(given, list) else changed
-        return tuple(args)
-
-    return make
+def _has_floats(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
 
 
-def _integers(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
+def _with_one_element(value: float, generator: Generator, argument: Any) -> Args:
+    """The argument with this value at one element, chosen at random; of a list, of its first tensor."""
+    first, *rest = argument if isinstance(argument, list) else [argument]
+    changed = first.clone()
+    if changed.numel():
+        changed.view(-1)[int(torch.randint(changed.numel(), (), generator=generator))] = value
+    return ([changed, *rest] if isinstance(argument, list) else changed,)
+
+
+def _integers(reference: Reference, fresh: Arguments) -> Iterator[Family]:
     """Indices at both ends of their range and all the same; masks of one value."""
     for number, tensor in enumerate(reference.given):
         if not isinstance(tensor, Tensor) or tensor.is_floating_point() or not tensor.numel():
@@ -297,8 +309,9 @@ def _integers(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
         name = reference.names[number]
         if number in [offset.argument for offset in reference.offsets]:
             for word in ("first", "last"):
-                made = _all_in_one(reference, fresh, number, word == "first")
-                yield Family(f"{name}, all in the {word} part", f"The {word} part has all, the others nothing.", made)
+                all_in_one = _all_in_one(reference, fresh, number, word == "first")
+                what = f"The {word} part has all, the others nothing."
+                yield Family(f"{name}, all in the {word} part", what, all_in_one)
             continue
         if tensor.dtype == torch.bool:
             ends, special = [0, 1], []
@@ -309,27 +322,27 @@ def _integers(reference: Reference, fresh: ArgumentMaker) -> Iterator[Family]:
             ends = list(dict.fromkeys(ends))
             if whole:
                 what = f"{name} holds any of the {whole[1] - whole[0] + 1} values of its dtype."
-                yield Family(f"{name} of every value", what, _of_range(fresh, number, *whole))
+                yield Family(f"{name} of every value", what, fresh.each(_of_range(*whole), name))
         for value in ends:
             word = str(bool(value) if tensor.dtype == torch.bool else value)
-            made = _filled(fresh, number, value, 1.0)
-            yield Family(f"{name} all {word}", f"Every element of {name} is {word}.", made)
+            what = f"Every element of {name} is {word}."
+            yield Family(f"{name} all {word}", what, fresh.each(_filled(value, 1.0), name))
         for value in special:
-            made = _filled(fresh, number, value, 0.3)
-            yield Family(f"{name} {value} in places", f"Some elements of {name} are {value}.", made)
+            what = f"Some elements of {name} are {value}."
+            yield Family(f"{name} {value} in places", what, fresh.each(_filled(value, 0.3), name))
         yield from _certain(reference, number, fresh)
 
 
-def _all_in_one(reference: Reference, fresh: ArgumentMaker, number: int, first: bool) -> ArgumentMaker:
-    def make(generator: Generator) -> Args:
-        args = list(fresh(generator))
+def _all_in_one(reference: Reference, fresh: Arguments, number: int, first: bool) -> Arguments:
+    def parted(generator: Generator, *drawn: Any) -> Args:
+        args = list(drawn)
         args[number] = torch.full_like(args[number], int(args[number].max()) if first else 0)
         return reference.parted(tuple(args))
 
-    return make
+    return fresh.together(parted, *fresh.names)
 
 
-def _certain(reference: Reference, number: int, fresh: ArgumentMaker) -> Iterator[Family]:
+def _certain(reference: Reference, number: int, fresh: Arguments) -> Iterator[Family]:
     """A label that is nearly certain, in half precision, too: p - 1 there is small, and no random number is so."""
     labels = reference.given[number]
     rows = (i for i, a in enumerate(reference.given) if isinstance(a, Tensor) and Tree.has_gradient(a) and a.dim())
@@ -337,18 +350,17 @@ def _certain(reference: Reference, number: int, fresh: ArgumentMaker) -> Iterato
     if labels.dtype == torch.bool or scored is None or int(labels.max()) >= reference.given[scored].shape[-1]:
         return
 
-    def make(generator: Generator) -> Args:
-        args = list(fresh(generator))
-        column = args[number].long().clamp(min=0).unsqueeze(-1)
-        args[scored] = args[scored].scatter_add(-1, column, args[scored].new_full(column.shape, CERTAIN))
-        return tuple(args)
+    label, scores = reference.names[number], reference.names[scored]
+    name, what = f"{label} nearly certain", f"{CERTAIN:g} is added to the element of {scores} that {label} names."
+    certain = fresh.together(_with_certain_labels, label, scores)
+    yield Family(name, what, certain)
+    rounded = certain.each(_rounded(torch.bfloat16), *fresh.names)
+    yield Family(f"{name}, bfloat16", f"The same in bfloat16: {what}", rounded, "dtype")
 
-    name, where = f"{reference.names[number]} nearly certain", f"{CERTAIN:g} is added to the element of "
-    what = f"{where}{reference.names[scored]} that {reference.names[number]} names."
-    yield Family(name, what, make)
-    yield Family(
-        f"{name}, bfloat16", f"The same in bfloat16: {what}", _on_floats(make, _rounded(torch.bfloat16)), "dtype"
-    )
+
+def _with_certain_labels(generator: Generator, labels: Tensor, scores: Tensor) -> Args:
+    column = labels.long().clamp(min=0).unsqueeze(-1)
+    return labels, scores.scatter_add(-1, column, scores.new_full(column.shape, CERTAIN))
 
 
 def _last(reference: Reference, number: int) -> list[int]:
@@ -372,14 +384,9 @@ def _whole_range(reference: Reference, number: int) -> list[int]:
     return whole if is_code and all(_takes(reference, number, value) for value in whole) else []
 
 
-def _of_range(fresh: ArgumentMaker, number: int, least: int, most: int) -> ArgumentMaker:
-    def make(generator: Generator) -> Args:
-        args = list(fresh(generator))
-        given = args[number]
-        args[number] = torch.randint(least, most + 1, given.shape, generator=generator, dtype=given.dtype)
-        return tuple(args)
-
-    return make
+def _of_range(least: int, most: int) -> Values:
+    """Integers from ``least`` to ``most`` in the argument's shape and dtype."""
+    return draw.same.map_at_random(lambda a, g: torch.randint(least, most + 1, a.shape, generator=g, dtype=a.dtype))
 
 
 def _special(reference: Reference, number: int) -> list[int]:
@@ -411,14 +418,9 @@ def _takes(reference: Reference, number: int, value: int) -> bool:
     return reference.accepts(tuple(args))
 
 
-def _filled(fresh: ArgumentMaker, number: int, value: int, share: float) -> ArgumentMaker:
-    def make(generator: Generator) -> Args:
-        args = list(fresh(generator))
-        chosen = torch.rand(args[number].shape, generator=generator) < share
-        args[number] = args[number].masked_fill(chosen, value)
-        return tuple(args)
-
-    return make
+def _filled(value: int, share: float) -> Values:
+    """The argument with ``value`` in this share of its elements, chosen at random."""
+    return draw.same.map_at_random(lambda a, g: a.masked_fill(torch.rand(a.shape, generator=g) < share, value))
 
 
 def _most_dimensions(given: Args) -> int:
@@ -426,20 +428,16 @@ def _most_dimensions(given: Args) -> int:
     return min(2, max(a.dim() for a in Tree(given).tensors))
 
 
-def _viewed(view: views.TensorView, least: int) -> TensorChange:
-    return lambda a, g: view(a) if a.dim() >= max(1, least) else a
+def _viewed(view: views.TensorView, least: int) -> Values:
+    return draw.same.view(lambda a: view(a) if _has_floats(a) and a.dim() >= max(1, least) else a)
 
 
-def _strided_vectors(a: Tensor, generator: Generator) -> Tensor:
-    return views.every_second(a) if a.dim() == 1 else a
+def _rounded(dtype: torch.dtype) -> Values:
+    return _of_floats(lambda a, g: a if a.dtype in FLOAT8 else a.to(dtype))
 
 
-def _rounded(dtype: torch.dtype) -> TensorChange:
-    return lambda a, g: a if a.dtype in FLOAT8 else a.to(dtype)
-
-
-def _scaled(factor: float) -> TensorChange:
-    return lambda a, g: (a.double() * _within_float8(a, factor)).to(a.dtype)
+def _scaled(factor: float) -> Values:
+    return _of_floats(lambda a, g: (a.double() * _within_float8(a, factor)).to(a.dtype))
 
 
 def _within_float8(a: Tensor, factor: float) -> float:
@@ -452,14 +450,17 @@ def _within_float8(a: Tensor, factor: float) -> float:
     return max(factor, range_of.smallest_normal / largest) if largest and 0 < factor < 1 else factor
 
 
+@_of_floats
 def _shifted(a: Tensor, generator: Generator) -> Tensor:
     return brought(a.double() + 1000, a.dtype)
 
 
+@_of_floats
 def _of_rows(a: Tensor, generator: Generator) -> Tensor:
     return a[..., :1].expand(a.shape).clone() if a.dim() else a
 
 
+@_of_floats
 def _outlier(a: Tensor, generator: Generator) -> Tensor:
     wide = a.double()
     if a.numel():
@@ -476,8 +477,9 @@ def _transposed(a: Tensor) -> Tensor:
     return views.transposed(a) if a.dim() > 1 else a
 
 
-VALUES: tuple[tuple[str, str, TensorChange], ...] = (
-    ("zeros", "Every floating-point number is 0.", lambda a, g: torch.zeros_like(a)),
+_strided_vectors = draw.same.view(lambda a: views.every_second(a) if _has_floats(a) and a.dim() == 1 else a)
+VALUES: tuple[tuple[str, str, Values], ...] = (
+    ("zeros", "Every floating-point number is 0.", _of_floats(lambda a, g: torch.zeros_like(a))),
     ("tiny values", "The numbers are 1e-6 times as large.", _scaled(1e-6)),
     ("subnormal values", "The numbers are 1e-39 times as large: below the smallest normal float32.", _scaled(1e-39)),
     ("large values", "The numbers are 100 times as large: exp of them overflows.", _scaled(100.0)),

@@ -169,7 +169,7 @@ def drawn(reference: Reference, family: Family, generator: torch.Generator) -> A
     """The inputs of a family, drawn until the reference takes them. Raises CompareError where it takes them by luck."""
     for _ in range(DRAWS):
         try:
-            args = family.make(generator)
+            args = family.draw(generator)
         except Exception as error:
             why = f"cannot be drawn ({type(error).__name__}: {error})"
             raise CompareError(f"the family {family.name!r} {why}: {_way_out(family)}") from None

@@ -1,4 +1,4 @@
-"""The vocabulary of a record's inputs: words that combine into the arguments of a case.
+"""The vocabulary of inputs: words that combine into the arguments of a case, or of a family of a comparison.
 
 draw         where the numbers of a tensor come from: `draw.normal(5, 40)`, `draw.integers(5, low=0, high=39)`
 `Values`     what is done to them, and how they lie in memory: `.scale(3).put(-inf, 0).to(torch.float16).transposed()`

@@ -17,17 +17,34 @@ from .values import Drawing, Values
 Change = Callable[..., object]  # of the arguments that its parameters name, in place; generator is the generator
 
 
+@dataclass(frozen=True)
+class JointStep:
+    """Holds a step that returns several arguments at once. function: takes the generator and those of ``names`` that
+    were drawn before, as they are handed over, and returns a value for each of the names.
+    """
+
+    names: tuple[str, ...]
+    function: Callable[..., Args]
+
+    def take(self, drawing: Drawing) -> None:
+        """Draws the arguments, which lie in memory as they were returned."""
+        before = [drawing.laid_out(name) for name in self.names if name in drawing.numbers]
+        values = self.function(drawing.generator, *before)
+        drawing.numbers.update(zip(self.names, values, strict=True))
+        drawing.layouts.update(dict.fromkeys(self.names, ()))
+
+
 @dataclass(frozen=True, eq=False)
 class Arguments(Named):
     """Arguments to be drawn. Called with a generator, as `Case.inputs` is, it returns them in order.
 
-    steps: a name with what it is, `Values`, a list of them, or the argument itself; or a `Change` of what was drawn
-        before.
+    steps: a name with what it is, `Values`, a list of them, or the argument itself; a `Change` of what was drawn
+        before; or a `JointStep`.
     place: file, line and name of the case, for messages.
     exercise: that whose signature they are for.
     """
 
-    steps: tuple[tuple[str, Any] | Change, ...] = ()
+    steps: tuple[tuple[str, Any] | JointStep | Change, ...] = ()
     place: str = ""
     exercise: Exercise | None = field(default=None, repr=False)
 
@@ -48,10 +65,17 @@ class Arguments(Named):
         """The same arguments, then changed together: ``change`` takes those that its parameters name."""
         return replace(self, steps=(*self.steps, change))
 
+    def together(self, function: Callable[..., Args], *names: str) -> "Arguments":
+        """The same arguments, those of ``names`` drawn or changed together, where what becomes of one follows from
+        another: ``function(generator, ...)`` takes those that were drawn before, and returns a value for each name.
+        """
+        return replace(self, steps=(*self.steps, JointStep(names, function)))
+
     @property
     def names(self) -> list[str]:
         """Those that are drawn, each once, in order."""
-        return list(dict.fromkeys(step[0] for step in self.steps if isinstance(step, tuple)))
+        names = [step.names if isinstance(step, JointStep) else step[:1] for step in self.steps if not callable(step)]
+        return list(dict.fromkeys(name for of_step in names for name in of_step))
 
     def bound(self, exercise: Exercise) -> "Arguments":
         """The arguments for this signature. Raises RecordError where they do not fit it."""
@@ -79,6 +103,9 @@ class Arguments(Named):
 
     def _drawn(self, drawing: Drawing) -> Args:
         for step in self.steps:
+            if isinstance(step, JointStep):
+                step.take(drawing)
+                continue
             what = step[0] if isinstance(step, tuple) else f"the change {step.__name__}"
             try:
                 _take(step, drawing)

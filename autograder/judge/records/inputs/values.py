@@ -41,7 +41,7 @@ class Drawing:
         """The same in the memory that it is to lie in, as it is handed over."""
         value = self[name]
         for view in self.layouts.get(name, ()):
-            value = view(value)
+            value = each_tensor(value, view)
         return value
 
     def among(self, function: Callable[..., Any]) -> dict[str, Any]:
@@ -57,6 +57,11 @@ class Drawing:
             raise RecordError("a change touches nothing: it leaves every number as it was drawn")
 
 
+def each_tensor(value: Any, function: Callable[[Any], Any]) -> Any:
+    """``function`` of a tensor, or the list of it of each in a list."""
+    return [function(part) for part in value] if isinstance(value, list) else function(value)
+
+
 def _alike(first: Tensor, second: Tensor) -> bool:
     return bool(((first == second) | (first != first) & (second != second)).all())
 
@@ -68,8 +73,8 @@ TensorLayout = Callable[[Tensor], Tensor]  # of a tensor's memory
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """A tensor to be drawn. Each word returns another recipe; words of numbers apply in the order in which they are
-    written, and those of the layout after all of them.
+    """A tensor to be drawn; as `draw.same` also a list of them, each alike. Each word returns another recipe; words of
+    numbers apply in the order in which they are written, and those of the layout after all of them.
 
     source: draws the numbers; None for the argument as it is so far (`draw.same`).
     layout: views, one after the other; a string stands for those of the argument of this name.
@@ -87,8 +92,11 @@ class Values:
             layout += drawing.layouts[view] if isinstance(view, str) else (view,)
         drawing.numbers[name], drawing.layouts[name] = numbers, layout
 
-    def _numbers(self, drawing: Drawing, name: str) -> Tensor:
-        numbers: Tensor = drawing[name] if self.source is None else self.source(drawing)
+    def _numbers(self, drawing: Drawing, name: str) -> Any:
+        numbers = drawing[name] if self.source is None else self.source(drawing)
+        return each_tensor(numbers, lambda tensor: self._stepped(tensor, drawing))
+
+    def _stepped(self, numbers: Tensor, drawing: Drawing) -> Tensor:
         for step in self.steps:
             numbers = step(numbers, drawing)
         return numbers
@@ -109,6 +117,10 @@ class Values:
     def map(self, function: Callable[[Tensor], Tensor]) -> "Values":
         """Returns what ``function`` returns of the tensor."""
         return self._then(lambda x, drawing: function(x))
+
+    def map_at_random(self, function: Callable[[Tensor, Generator], Tensor]) -> "Values":
+        """Returns what ``function`` returns of the tensor, with numbers drawn from the generator."""
+        return self._then(lambda x, drawing: function(x, drawing.generator))
 
     def scale(self, by: float) -> "Values":
         """Each number times ``by``."""
