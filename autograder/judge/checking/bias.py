@@ -70,7 +70,7 @@ def _lean(what: str, rounded: Rounded) -> Lean:
     directions = ((rounded.sign, "closer to 0", "farther from 0"), (torch.ones_like(rounded.sign), "lower", "higher"))
     count = len(rounded.error)
     chance = SIGMAS * 0.5 / math.sqrt(count) + float(rounded.slack.mean())  # 0.5: of up or down, at even odds
-    found = []
+    leans = []
     for direction, before, after in directions:
         mean, nearest = (float((error * direction).mean()) for error in (rounded.error, rounded.nearest))
         most = chance + max(math.copysign(1, mean) * nearest, 0.0)
@@ -78,23 +78,23 @@ def _lean(what: str, rounded: Rounded) -> Lean:
         sentence = (
             f"The {count:,} rounded results of {what} are on average {where}; rounding leaves at most {most:.2g}."
         )
-        found.append(Lean(abs(mean) - most, sentence))
-    return max(found, key=lambda lean: lean.excess)
+        leans.append(Lean(abs(mean) - most, sentence))
+    return max(leans, key=lambda lean: lean.excess)
 
 
 def _results(record: Exercise, judged: list[Judged]) -> dict[str, Rounded]:
     """The results of each output in each half format, as ``y in float16``, where they are enough."""
-    found: dict[str, list[Rounded]] = {}
-    for case, one in zip(record.cases, judged, strict=True):
-        expected, outcome = one.expected, one.outcome
-        if expected is None or outcome is None or one.result.status != "pass" or case.bonus or case.convention:
+    groups: dict[str, list[Rounded]] = {}
+    for case, verdict in zip(record.cases, judged, strict=True):
+        expected, outcome = verdict.expected, verdict.outcome
+        if expected is None or outcome is None or verdict.result.status != "pass" or case.bonus or case.convention:
             continue
         for index, (name, dtype) in enumerate(zip(expected.names, expected.dtypes, strict=True)):
             if dtype in HALVES:
                 rounded = _rounded(record, expected, index, outcome.outputs[index])
                 whole = name.partition("[")[0]  # a list is judged as one
-                found.setdefault(f"{whole} in {dtype_name(dtype)}", []).append(rounded)
-    together = {what: Rounded(*map(torch.cat, zip(*parts, strict=True))) for what, parts in found.items()}
+                groups.setdefault(f"{whole} in {dtype_name(dtype)}", []).append(rounded)
+    together = {what: Rounded(*map(torch.cat, zip(*parts, strict=True))) for what, parts in groups.items()}
     return {what: rounded for what, rounded in together.items() if len(rounded.error) >= FEWEST}
 
 

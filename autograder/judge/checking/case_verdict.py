@@ -180,11 +180,11 @@ class _CalledTrial:
         trial = self.trial
         if trial.case.hidden:
             return False
-        told = ("finding", "not-emulated", "converted")
+        explaining = ("finding", "not-emulated", "converted")
         if any(finding.kind == "unwritten" for finding in self.outcome.findings):
             return True
-        found = bool(self.outcome.findings) or (trouble is not None and trouble.kind in told)
-        return (found and _plain(trial.args)) or (trouble is not None and trial.is_first)
+        has_finding = bool(self.outcome.findings) or (trouble is not None and trouble.kind in explaining)
+        return (has_finding and _plain(trial.args)) or (trouble is not None and trial.is_first)
 
     def stopped(self, trouble: Trouble) -> Judged:
         """A call that gave no result: right where it should raise this error, with this message."""
@@ -228,9 +228,9 @@ class _CalledTrial:
         if case.repaired is not None:
             args = case.repaired(self.trial.args)
             expected = expect(exercise, case, args)
-            found = compare_all(expected, self.outcome.outputs, exercise.named(args))
-            if any(c.failure for c in found) and not any(c.complaint for c in found):
-                outputs = evidence_of(expected, found, self.outcome.outputs)
+            comparisons = compare_all(expected, self.outcome.outputs, exercise.named(args))
+            if any(c.failure for c in comparisons) and not any(c.complaint for c in comparisons):
+                outputs = evidence_of(expected, comparisons, self.outcome.outputs)
         error = case.raises.__name__ if case.raises else "an error"
         message = f"This call should raise {error}, but it returned."
         return self.judged("fail", message, outputs=outputs, near=0.0, code="no-error", place=error)
@@ -242,8 +242,8 @@ class _CalledTrial:
         if not complaint:
             return None
         share = near(expected, self.outcome.outputs)
-        told = self.form.message if self.form else complaint
-        return self.judged("fail", told, hint="", near=share, code="form", place=name)
+        message = self.form.message if self.form else complaint
+        return self.judged("fail", message, hint="", near=share, code="form", place=name)
 
     def wrong(self, expected: Expected, compared: list[Comparison]) -> Judged | None:
         """The judgement where an element lies outside the tolerance."""
@@ -283,9 +283,9 @@ class _CalledTrial:
         """Returns what most likely explains wrong values; "" where nothing does."""
         outcome, number = self.outcome, expected.names.index(failure.output)
         left = mixed_up = ""
-        given = self._written.get(failure.output)
-        if given is not None:
-            left = as_given(given, outcome.outputs[number], compared[number])
+        before = self._written.get(failure.output)
+        if before is not None:
+            left = as_given(before, outcome.outputs[number], compared[number])
         if outcome.mutated and (left or (outcome.findings and outcome.findings[0].kind == "unwritten")):
             order = "are the launch's arguments in the order of the kernel's parameters?"
             mixed_up = f"The input {outcome.mutated[0]} was changed instead: {order}"

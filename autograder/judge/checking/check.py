@@ -65,10 +65,10 @@ def check(
     judged = partial(judge, record, settings=settings)
     with for_a_reader(record.name), Progress(record.name) as progress:
         runner = runner_of(function, record.contract, settings.backend)
-        found = judged(runner, at=progress.at)
+        data = judged(runner, at=progress.at)
         if twin := runner.facts.in_emulator:
-            found = combined(found, emulated(twin, partial(judged, at=progress.at)))
-    report = Report.of(_with_hints_later(found, hints_after))
+            data = combined(data, emulated(twin, partial(judged, at=progress.at)))
+    report = Report.of(_with_hints_later(data, hints_after))
     if not report.passed and "NBGRADER_EXECUTION" in os.environ:
         raise AssertionError(str(report))
     return report
@@ -103,15 +103,15 @@ def _import_engine() -> None:
         from . import device_and_emulator, judge  # noqa: F401
 
 
-def _with_hints_later(found: "ReportData", after: int) -> "ReportData":
+def _with_hints_later(data: "ReportData", after: int) -> "ReportData":
     """``found``; if it is among the first ``after`` of its exercise that failed, with a sentence in place of hints."""
-    key = (found.exercise, found.backend)
-    _failed[key] += not found.passed
-    if found.passed or _failed[key] > after:
-        return found
+    key = (data.exercise, data.backend)
+    _failed[key] += not data.passed
+    if data.passed or _failed[key] > after:
+        return data
     said = f"Hints come after {after} failed {'check' if after == 1 else 'checks'} of this exercise; this is number "
     said += f"{_failed[key]}."
-    return replace(found, cases=tuple(replace(case, hint=said if case.hint else "") for case in found.cases))
+    return replace(data, cases=tuple(replace(case, hint=said if case.hint else "") for case in data.cases))
 
 
 def check_answer(

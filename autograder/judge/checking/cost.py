@@ -125,8 +125,8 @@ def _expected(record: Exercise, large: Large, small: Args) -> Expected:
     values = [value * (share or 1.0) for value, share in zip(expected.values, large.shares, strict=True)]
     sizes = [ulp_size(value, dtype) for value, dtype in zip(values, expected.dtypes, strict=True)]
     factors = [torch.inf if share is None else large.terms * share for share in large.shares]
-    given = zip(factors, expected.allowed, expected.sizes, sizes, strict=True)
-    allowed = [factor * ulp * before / size for factor, ulp, before, size in given]
+    terms = zip(factors, expected.allowed, expected.sizes, sizes, strict=True)
+    allowed = [factor * ulp * before / size for factor, ulp, before, size in terms]
     return replace(expected, values=tuple(values), sizes=tuple(sizes), allowed=tuple(allowed), peers=None)
 
 
@@ -186,7 +186,7 @@ def judge_compile(
     that does not compile costs what the cases are worth that launch it; one that takes the compiler too long is not
     efficient.
     """
-    launches = [launch for one in judged if one.outcome for launch in one.outcome.launches]
+    launches = [launch for verdict in judged if verdict.outcome for launch in verdict.outcome.launches]
     unknown = [launch for launch in launches if isinstance(launch, str)]
     described = [launch for launch in launches if isinstance(launch, KernelLaunch)]
     if unknown:
@@ -213,7 +213,9 @@ def judge_compile(
         )
         return report, [late]
     categories = {
-        one.result.category for one in judged if one.outcome and any(map(_is_among(rows), one.outcome.launches))
+        verdict.result.category
+        for verdict in judged
+        if verdict.outcome and any(map(_is_among(rows), verdict.outcome.launches))
     }
     category = next(
         (
@@ -230,12 +232,14 @@ def _leaves_out_loads(judged: list[Judged], rows: list[Figures]) -> str:
     """A sentence on a case whose kernels load something here and, compiled, nothing at all: what they compute there
     follows from no input. "" where there is none, or not all of its launches were compiled.
     """
-    for one in judged:
-        launches = one.outcome.launches if one.outcome and one.result.status == "pass" else ()
-        loaded = sum(moved["loaded"] for moved in one.outcome.traffic.values()) if launches and one.outcome else 0
+    for verdict in judged:
+        launches = verdict.outcome.launches if verdict.outcome and verdict.result.status == "pass" else ()
+        loaded = (
+            sum(moved["loaded"] for moved in verdict.outcome.traffic.values()) if launches and verdict.outcome else 0
+        )
         reads = [[row["reads"] for row in rows if _is_among([row])(launch)] for launch in launches]
         if loaded and all(known and not any(known) and None not in known for known in reads):
-            where = f"in the case “{one.result.name}”"
+            where = f"in the case “{verdict.result.name}”"
             return f"Its kernels load {loaded:,} bytes here {where}, and compiled for {rows[0]['target']} nothing."
     return ""
 
@@ -292,14 +296,14 @@ def _somewhere(rows: list[Figures]) -> bool:
 def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
     """Returns what came of the cases that every answer has to pass, and that end with a result."""
     pairs = zip(record.cases, judged, strict=True)
-    return [one for case, one in pairs if one.args and not case.raises and not case.bonus]
+    return [verdict for case, verdict in pairs if verdict.args and not case.raises and not case.bonus]
 
 
 def _largest(record: Exercise, judged: list[Judged]) -> Judged | None:
     """Returns what came of the largest case whose inputs are contiguous."""
     least_bytes = record.least_bytes or (lambda *args: _bytes(args))
-    fit = [one for one in _measurable(record, judged) if _contiguous(one.args)]
-    return max(fit, key=lambda one: least_bytes(*one.args), default=None)
+    fit = [verdict for verdict in _measurable(record, judged) if _contiguous(verdict.args)]
+    return max(fit, key=lambda verdict: least_bytes(*verdict.args), default=None)
 
 
 def _not_measured(record: Exercise, name: str, largest: Judged | None) -> CaseResult:

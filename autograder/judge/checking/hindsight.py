@@ -21,20 +21,20 @@ def in_hindsight(
     own. named: whether the bug is. The hint of an instructor's case, which is about what that case alone shows, is
     left out where a case of the exercise fails as well.
     """
-    found = _with_form(list(cases), forms)
-    if any(case.fails and not case.hidden for case in found):
-        found = [replace(case, hint="") if case.hidden else case for case in found]
-    if any(case.status in ("fail", "error") and case.code != FORESEEN for case in found):
-        found = [replace(case, message=case.message.removesuffix(SUSPICION)) for case in found]
-    return [_without_lead(case, relations.get(case.name, "")) for case in found] if named else found
+    shown = _with_form(list(cases), forms)
+    if any(case.fails and not case.hidden for case in shown):
+        shown = [replace(case, hint="") if case.hidden else case for case in shown]
+    if any(case.status in ("fail", "error") and case.code != FORESEEN for case in shown):
+        shown = [replace(case, message=case.message.removesuffix(SUSPICION)) for case in shown]
+    return [_without_lead(case, relations.get(case.name, "")) for case in shown] if named else shown
 
 
 def _with_form(cases: list[CaseResult], forms: Mapping[str, str]) -> list[CaseResult]:
     failing = [case for case in cases if not case.bonus and not case.hidden and case.status == "fail"]
-    told = next((case for case in failing if case.name in forms), None)
-    if told is None or told is failing[0] or any(case.form and case.failure is None for case in failing):
+    misformed = next((case for case in failing if case.name in forms), None)
+    if misformed is None or misformed is failing[0] or any(case.form and case.failure is None for case in failing):
         return cases
-    more = f"{forms[told.name].rstrip('.')}, in “{told.name}”."
+    more = f"{forms[misformed.name].rstrip('.')}, in “{misformed.name}”."
     return [replace(case, message=f"{case.message} {more}") if case is failing[0] else case for case in cases]
 
 

@@ -58,41 +58,41 @@ def judge(
     """
     check, backend = _CheckRequest(record, runner, settings, at), settings.backend
     if backend == "triton" and settings.compiler and runner.facts.compiler:
-        found = check.compiled(runner.facts.compiler.start, runner.facts.compiler.report)
+        results = check.compiled(runner.facts.compiler.start, runner.facts.compiler.report)
     else:
-        found = check.examined()
-    counted = check.machine_code(found) if settings.machine_code else None
+        results = check.examined()
+    counted = check.machine_code(results) if settings.machine_code else None
     where = environment(runner) | ({"seed": settings.seed} if isinstance(record, Exercise) else {})
-    bug = _bug(record, found) if isinstance(record, Exercise) and not found.stopped else None
-    relations = {one.result.name: one.relation for one in found.judged}
-    forms = {one.result.name: one.form for one in found.judged if one.form}
-    found.cases = in_hindsight(found.cases, relations, forms, named=bug is not None)
-    passed = not found.stopped and bool(found.needed) and _all_right(found.cases, settings.required)
-    answers = _answers(found.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
+    bug = _bug(record, results) if isinstance(record, Exercise) and not results.stopped else None
+    relations = {judged.result.name: judged.relation for judged in results.judged}
+    forms = {judged.result.name: judged.form for judged in results.judged if judged.form}
+    results.cases = in_hindsight(results.cases, relations, forms, named=bug is not None)
+    passed = not results.stopped and bool(results.needed) and _all_right(results.cases, settings.required)
+    answers = _answers(results.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
     report = ReportData(
         exercise=record.name,
         backend=backend,
         passed=passed,
         score=0.0,
-        cases=tuple(found.cases),
-        summary=_summary(found, settings.required),
+        cases=tuple(results.cases),
+        summary=_summary(results, settings.required),
         fingerprint=bug.named if isinstance(bug, WildBug) else None,
         mistake=bug.named if isinstance(bug, CommonMistake) else "",
         fingerprint_story=bug.story if bug else "",
-        traffic=found.traffic,
-        compile=found.compiled,
+        traffic=results.traffic,
+        compile=results.compiled,
         machine_code=counted,
         environment=where,
-        notes=_notes(record, found.judged) if backend == "triton" and passed else (),
+        notes=_notes(record, results.judged) if backend == "triton" and passed else (),
         tolerance=_derived(record),
         correct=answers[Quality.CORRECT],
         portable=answers[Quality.PORTABLE],
         efficient=answers[Quality.EFFICIENT],
         required=settings.required,
         conventions=settings.conventions,
-        stopped=found.stopped.reason if found.stopped else "",
-        timed_out=any(t.kind == "timeout" for t in found.troubles),
-        stopped_in=next(({"cell": t.cell, "reason": t.message} for t in found.troubles if t.cell), None),
+        stopped=results.stopped.reason if results.stopped else "",
+        timed_out=any(t.kind == "timeout" for t in results.troubles),
+        stopped_in=next(({"cell": t.cell, "reason": t.message} for t in results.troubles if t.cell), None),
     )
     points = points_for(report.cases, report.required)
     return replace(report, score=points.score, costs=points.costs)
@@ -132,24 +132,24 @@ class _CheckRequest:
         """Returns what a check of an answer finds, and what compilers say of its launches: where it is right so far all
         of them, else Triton's front end alone, by what it refuses. start: has the compiler's process start.
         """
-        found = self.examined(_starting(start))
-        if found.stopped:
-            return found
+        results = self.examined(_starting(start))
+        if results.stopped:
+            return results
         self.at("compiling for GPUs")
-        right = self._all_right(found)
-        measured = measured_launches(self.record, found.judged)
+        right = self._all_right(results)
+        measured = measured_launches(self.record, results.judged)
         report = partial(report, whole=right, measured=measured)
-        compiled, more = judge_compile(found.judged, report, self.settings.gpus)
+        compiled, more = judge_compile(results.judged, report, self.settings.gpus)
         if right or compiled["status"] == "fail":
-            found.compiled = compiled
-            found.cases += more
+            results.compiled = compiled
+            results.cases += more
             if isinstance(self.record, Exercise):
-                found.cases += judge_spills(self.record, found.judged, found.compiled)
-        return found
+                results.cases += judge_spills(self.record, results.judged, results.compiled)
+        return results
 
-    def machine_code(self, found: _Found) -> Figures | None:
+    def machine_code(self, results: _Found) -> Figures | None:
         """Returns what the machine code of the launches allows at most, right or wrong as they are."""
-        outcomes = [one.outcome for one in found.judged if one.outcome]
+        outcomes = [judged.outcome for judged in results.judged if judged.outcome]
         launches = [launch for outcome in outcomes for launch in outcome.launches if isinstance(launch, KernelLaunch)]
         compiler = self.runner.facts.compiler
         self.at("counting machine code")
@@ -161,11 +161,11 @@ class _CheckRequest:
         if isinstance(record, Witness):
             return _Found(judge_witness(record, self.runner))
         with self.runner.facts.ready():
-            found = _Found(self._judge_cases(record, see))
-        if not found.stopped:
-            found.cases += judge_bias(record, found.judged)
-            self._judge_cost(record, found)
-        return found
+            results = _Found(self._judge_cases(record, see))
+        if not results.stopped:
+            results.cases += judge_bias(record, results.judged)
+            self._judge_cost(record, results)
+        return results
 
     def _judge_cases(self, record: Exercise, see: Callable[[Judged], None]) -> list[Judged]:
         """Every case in order; after a trouble that no other case can mend, or that takes its time, the rest is not
@@ -180,10 +180,10 @@ class _CheckRequest:
             )  # of what passes, no other is drawn
             args = arguments(case, number, self.settings.seed)
             trial = Trial.of(record, case, args, self.runner, self.settings)
-            one = explained(trial, judge_case(trial), _results(judged), curve=first)
-            judged.append(redacted(record, one) if case.hidden else one)
+            verdict = explained(trial, judge_case(trial), _results(judged), curve=first)
+            judged.append(redacted(record, verdict) if case.hidden else verdict)
             see(judged[-1])
-            if one.trouble and _is_last(case, one.trouble):
+            if verdict.trouble and _is_last(case, verdict.trouble):
                 return judged + [self._unreached(record, later) for later in range(number + 1, len(record.cases))]
         return judged
 

@@ -52,37 +52,38 @@ def _by_one_program(examined: Examined) -> bool:
     return bool(grids) and all(grid is not None and math.prod(grid) == 1 for grid in grids)
 
 
-def _in(one: Composition, trial: Trial, examined: Examined, followed: bool) -> Fault | None:
+def _in(composition: Composition, trial: Trial, examined: Examined, followed: bool) -> Fault | None:
     """The fault that one other batch shows. followed: whether histories are compared, too: they differ where something
     is computed otherwise, whatever the bits.
     """
-    rows, called = len(trial.args[0]), _called(one, trial)
-    came = called.proven
-    if came.trouble:
-        message = f"Called on {one.what} of its {rows}, it fails: {came.trouble.sentence}"
+    rows, called = len(trial.args[0]), _called(composition, trial)
+    outcome = called.proven
+    if outcome.trouble:
+        message = f"Called on {composition.what} of its {rows}, it fails: {outcome.trouble.sentence}"
         return Fault(message, NEIGHBOURS, flaw=Flaw.VALUES)
     names = [output.name for output in trial.exercise.results(trial.args)]
-    if len(came.outputs) != len(names):
-        message = (
-            f"Called on {one.what} of its {rows}, it gives {count(len(came.outputs), 'result')}, not {len(names)}."
-        )
+    if len(outcome.outputs) != len(names):
+        results = count(len(outcome.outputs), "result")
+        message = f"Called on {composition.what} of its {rows}, it gives {results}, not {len(names)}."
         return Fault(message, NEIGHBOURS, flaw=Flaw.VALUES)
-    places = list(one.compared)
-    of = [one.rows[at] for at in places]
-    for number, (here, whole) in enumerate(zip(came.outputs, examined.first.outputs, strict=True)):
-        told = difference(one.what, len(one.rows), names[number], here[places], whole[of], of, places)
-        if told:
-            parts = _parting(told, number, _arguments(one, trial.args), examined)
-            return Fault(_sentence(told, rows) + parts, NEIGHBOURS, names[number], flaw=Flaw.VALUES)
+    places = list(composition.compared)
+    of = [composition.rows[at] for at in places]
+    for number, (here, whole) in enumerate(zip(outcome.outputs, examined.first.outputs, strict=True)):
+        apart = difference(composition.what, len(composition.rows), names[number], here[places], whole[of], of, places)
+        if apart:
+            parts = _parting(apart, number, _arguments(composition, trial.args), examined)
+            return Fault(_sentence(apart, rows) + parts, NEIGHBOURS, names[number], flaw=Flaw.VALUES)
     pairs = zip(called.histories, examined.histories, strict=False) if followed else ()
     for number, (now, before) in enumerate(pairs):
         differ = now[places] != before[of]
-        if came.outputs[number].is_floating_point() and differ.any():
+        if outcome.outputs[number].is_floating_point() and differ.any():
             place, *element = differ.nonzero()[0].tolist()
             first = of[place], places[place], tuple(element)
-            told = Difference(one.what, len(one.rows), names[number], int(differ.sum()), differ.numel(), *first)
-            parts = _parting(told, number, _arguments(one, trial.args), examined)
-            said = f"A row's result depends on the rows beside it. {_capital(told.sentence(rows))}.{parts}"
+            apart = Difference(
+                composition.what, len(composition.rows), names[number], int(differ.sum()), differ.numel(), *first
+            )
+            parts = _parting(apart, number, _arguments(composition, trial.args), examined)
+            said = f"A row's result depends on the rows beside it. {_capital(apart.sentence(rows))}.{parts}"
             return Fault(said, NEIGHBOURS, names[number], flaw=Flaw.VALUES)
     return None
 
@@ -115,7 +116,7 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _parting(told: Difference, output: int, args: Args, examined: Examined) -> str:
+def _parting(apart: Difference, output: int, args: Args, examined: Examined) -> str:
     """Where the two computations part, as a sentence; "" where that is not known."""
-    found = examined.parting(args, output, (told.row, *told.element), (told.place, *told.element))
-    return " They part: there {1}, here {0}.".format(*found) if found else ""
+    values = examined.parting(args, output, (apart.row, *apart.element), (apart.place, *apart.element))
+    return " They part: there {1}, here {0}.".format(*values) if values else ""

@@ -32,12 +32,14 @@ def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
     for asked, outcome in itertools.zip_longest(record.all, _outcomes(record, runner)):
         names = _names(asked, bool(record.others))
         if outcome is None:
-            found = [Judged(_case(name, "not-run", "The answer was not called again.", asked)) for name in names]
+            verdicts = [Judged(_case(name, "not-run", "The answer was not called again.", asked)) for name in names]
         elif outcome.trouble:
-            found = _without_input(asked, names, outcome.trouble)
+            verdicts = _without_input(asked, names, outcome.trouble)
         else:
-            found = _told(record, asked, names, outcome.outputs)
-        judged += [replace(one, result=replace(one.result, suspect=asked.exercise.name)) for one in found]
+            verdicts = _told(record, asked, names, outcome.outputs)
+        judged += [
+            replace(verdict, result=replace(verdict.result, suspect=asked.exercise.name)) for verdict in verdicts
+        ]
     return judged
 
 
@@ -81,7 +83,7 @@ def _names(asked: Witness, several: bool) -> WitnessNames:
 
 
 def _shown(judged: list[Judged]) -> bool:
-    return all(one.result.status == "pass" for one in judged)
+    return all(verdict.result.status == "pass" for verdict in judged)
 
 
 def _of_input(record: Witness, names: WitnessNames, args: Args) -> list[Judged]:
@@ -126,22 +128,24 @@ def _bug_case(
 ) -> CaseResult:
     """The case in which the bug is to be wrong. right: the right results."""
     try:
-        found = compared(record.exercise.contract.results_of(record.bug.function, args))
+        comparisons = compared(record.exercise.contract.results_of(record.bug.function, args))
     except Exception as error:
         return _case(name, "pass", f"It raises {type(error).__name__}: {error}", record)
-    wrong = _failing(found)
+    wrong = _failing(comparisons)
     if not wrong:
-        return _case(name, "fail", _not_enough(record, args, right, found), record)
+        return _case(name, "fail", _not_enough(record, args, right, comparisons), record)
     f = wrong[0].failure
     if f is None:
         return _case(name, "pass", wrong[0].complaint, record)
     at = ", ".join(f"{k} = {v:g}" for k, v in f.inputs.items())
     where = f" where {at}" if at else ""
-    given = f"It gives {f.output} = {f.got:g}{where}; right is {f.expected:g}."
+    sentence = f"It gives {f.output} = {f.got:g}{where}; right is {f.expected:g}."
     off, enough = abs(f.got - f.expected), f.allowed * f.step
     if math.isfinite(off):
-        given += f" It is off by {off:.2g}; asked for is more than {_asked(record, args, wrong[0], f.index, enough)}."
-    return _case(name, "pass", given, record)
+        sentence += (
+            f" It is off by {off:.2g}; asked for is more than {_asked(record, args, wrong[0], f.index, enough)}."
+        )
+    return _case(name, "pass", sentence, record)
 
 
 def _not_enough(record: Witness, args: Args, right: Args, found: list[Comparison]) -> str:
@@ -190,8 +194,8 @@ def complaint_about(record: Witness, args: Args) -> str:
     if not record.fewest <= len(args) <= len(record.parameters):
         count = f"{len(args)} {'value is' if len(args) == 1 else 'values are'}"
         return f"{record.exercise.name} takes ({', '.join(record.parameters)}), and {count} returned."
-    given = [value for value in args if isinstance(value, torch.Tensor)]
-    sizes = [max(value.numel(), *value.shape, 0) for value in given]
+    tensors = [value for value in args if isinstance(value, torch.Tensor)]
+    sizes = [max(value.numel(), *value.shape, 0) for value in tensors]
     if sum(sizes) > record.most:
         return f"The tensors have {sum(sizes):,} elements together, of at most {record.most:,}."
     parameters = record.exercise.oracle_signature.parameters.values()

@@ -70,8 +70,8 @@ def expect(
     floors = exercise.floors(args, case.bonus, estimate)
     sizes = tuple(ulp_size(value, dtype) for value, dtype in zip(values, dtypes, strict=True))
     allowed = []
-    for value, size, given, dtype in zip(values, sizes, floors, dtypes, strict=True):
-        floor = torch.as_tensor(given, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
+    for value, size, bound, dtype in zip(values, sizes, floors, dtypes, strict=True):
+        floor = torch.as_tensor(bound, dtype=torch.float64).nan_to_num(0, torch.inf)  # NaN where the input has one
         ulp = exercise.tolerance.ulp(dtype) + floor / size
         allowed.append(ulp.expand(value.shape).clone())
     if unwritten := exercise.unwritten(args):
@@ -141,13 +141,13 @@ def near(expected: Expected, outputs: Args) -> float:
     for dtype, exact, allowed, size, output in rows:
         value = exact.double()
         if output.shape == value.shape:
-            told = value.isfinite() & allowed.isfinite()
-            exact, error = value[told], (output.double() - value).abs()[told]
+            finite = value.isfinite() & allowed.isfinite()
+            exact, error = value[finite], (output.double() - value).abs()[finite]
             if dtype.is_floating_point:
-                error = (error - MANY * (allowed * size)[told]).clamp(min=0)
+                error = (error - MANY * (allowed * size)[finite]).clamp(min=0)
                 right += bool(error.norm() <= NEAR * exact.norm())
             else:
-                right += bool((error <= allowed[told]).all())
+                right += bool((error <= allowed[finite]).all())
     return right / len(expected.values)
 
 
@@ -166,13 +166,13 @@ class Wrong(NamedTuple):
 
 def evidence_of(expected: Expected, comparisons: list[Comparison], outputs: Args) -> list[Wrong]:
     """Returns what is wrong with each output of an answer. Raises ValueError where one could not be compared."""
-    found = []
+    evidence = []
     rows = zip(outputs, comparisons, expected.allowed, expected.sizes, strict=True)
     for actual, comparison, allowed, sizes in rows:
         if comparison.wrong is None or comparison.error is None:
             raise ValueError(comparison.complaint)
-        found.append(Wrong(actual, comparison.wrong, comparison.error, allowed, sizes))
-    return found
+        evidence.append(Wrong(actual, comparison.wrong, comparison.error, allowed, sizes))
+    return evidence
 
 
 def unlike(name: str, actual: torch.Tensor, shape: torch.Size, dtype: torch.dtype) -> str:
@@ -202,7 +202,7 @@ def _failure(
     at = {k: v[index].item() for k, v in beside.items()}
     for k, v in inputs.items():  # the sizes of a product, where a result is one number of each
         if v.dim() and v.shape[:-1] == exact.shape and 0 < v.shape[-1] <= FEW and not v.is_floating_point():
-            at |= {f"{k}[{', '.join(map(str, [*index, j]))}]": one for j, one in enumerate(v[index].tolist())}
+            at |= {f"{k}[{', '.join(map(str, [*index, j]))}]": element for j, element in enumerate(v[index].tolist())}
     got, want = actual[index].item(), exact[index].item()
     codes = _codes(actual[index], exact[index]) if actual.dtype in FLOAT8 else None
     return Failure(name, index, got, want, float(error[index]), int(wrong.sum()), wrong.numel(), at, codes=codes)
@@ -222,12 +222,12 @@ def _plain_to_see(exact: torch.Tensor, error: torch.Tensor, wrong: torch.Tensor)
     digits are many ulp, those that are no smaller than half of the wrong ones.
     """
     size = exact.double().abs()
-    told = wrong & size.isfinite() & (size > 0) & error.isfinite()
-    if not told.any() or not error[wrong].isfinite().all():
+    countable = wrong & size.isfinite() & (size > 0) & error.isfinite()
+    if not countable.any() or not error[wrong].isfinite().all():
         return wrong
-    worst = size.flatten()[torch.where(told, error, -1.0).flatten().argmax()]
-    median = size[told].median()
-    return told & (size >= median) if worst < SMALL * median else wrong
+    worst = size.flatten()[torch.where(countable, error, -1.0).flatten().argmax()]
+    median = size[countable].median()
+    return countable & (size >= median) if worst < SMALL * median else wrong
 
 
 def _place(name: str) -> str:

@@ -32,15 +32,17 @@ def as_asked(expected: Expected, outputs: Args) -> tuple[Args, FormFault | None]
     if len(outputs) != len(expected.values):
         return outputs, None
     straight, orders = _converted(expected, outputs), _orders(len(outputs))
-    if all(one is not None for one in straight) and (not orders or near(expected, straight) == 1):
+    if all(converted is not None for converted in straight) and (not orders or near(expected, straight) == 1):
         return straight, next(_forms(expected, outputs), None)
     for order in orders:
         turned = _converted(expected, tuple(outputs[i] for i in order))
-        if all(one is not None for one in turned) and near(expected, turned) == 1:
+        if all(converted is not None for converted in turned) and near(expected, turned) == 1:
             moved = [expected.names[place] for place, i in enumerate(order) if place != i]
             names = f"{', '.join(moved[:-1])} and {moved[-1]}"
             return turned, FormFault("exchanged", moved[0], f"{names} are exchanged.")
-    kept = tuple(given if one is None else one for given, one in zip(outputs, straight, strict=True))
+    kept = tuple(
+        output if converted is None else converted for output, converted in zip(outputs, straight, strict=True)
+    )
     return kept, next(_forms(expected, outputs), None)
 
 

@@ -142,7 +142,7 @@ def probe_inputs(case: Case, args: Args, seed: int) -> Callable[[], ProbeInput]:
         if _layout(drawn) != _layout(args):
             return ProbeInput.any_numbers(args)
         tensors = Tree(drawn).tensors
-        fixed = [Tree((a,)).same_bits((given,)) for a, given in zip(tensors, Tree(args).tensors, strict=True)]
+        fixed = [Tree((a,)).same_bits((before,)) for a, before in zip(tensors, Tree(args).tensors, strict=True)]
         if all(fixed) or _elementwise(tensors):
             shrunk = [same and a.is_floating_point() for a, same in zip(tensors, fixed, strict=True)]
             drawn = Tree(drawn).changed(

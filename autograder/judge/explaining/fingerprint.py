@@ -109,12 +109,12 @@ def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.T
     at the end.
     """
     wide = Tree(args).map(lambda a: a.float() if a.is_floating_point() else a)
-    found: list[tuple[torch.Tensor, ...]] = []
+    outputs: list[tuple[torch.Tensor, ...]] = []
     for form in (bug.function, *(bug.variants if isinstance(bug, WildBug) else ())):
         function = exercise.contract.with_gradient(form)
-        as_shipped, in_single = (exercise.contract.results_of(function, given) for given in (args, wide))
-        found += [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
-    return found
+        as_shipped, in_single = (exercise.contract.results_of(function, inputs) for inputs in (args, wide))
+        outputs += [as_shipped, tuple(o.to(like.dtype) for o, like in zip(in_single, as_shipped, strict=True))]
+    return outputs
 
 
 def _shared(exercise: Exercise, bug: Bug, failing: Failing) -> _Shared | None:
@@ -138,31 +138,33 @@ def _compared(evidence: list[Wrong], theirs: Args, made_to_see_it: bool) -> _Sha
     the bug computes. made_to_see_it: whether the call is of the bug's own case, where NaN and infinity count as well.
     """
     wrong, same, every, distinct, bits = 0, 0, True, 0.0, 0.0
-    for one, their in zip(evidence, theirs, strict=True):
-        apart = ulp_error(one.actual, their, one.actual.dtype)
-        off = ((one.actual.double() - their.double()).abs() / one.sizes).where(apart.isfinite() & (apart > 0), apart)
-        close = ((apart <= CLOSE) | (off <= NEAR * one.error)) & (off <= LIKE * one.error) & apart.isfinite()
-        grossly = _gross(one, off) & ~_small(one, off)
-        alone = (one.error <= one.allowed) & torch.where(apart.isinf(), made_to_see_it, grossly)
-        shared = one.mask & close
-        wrong, same = wrong + int((one.mask | alone).sum()), same + int(shared.sum())
-        every &= not bool((one.mask & ~_small(one, one.error) & ~close | alone).any())
-        actual = comparable(one.actual)
+    for output, their in zip(evidence, theirs, strict=True):
+        apart = ulp_error(output.actual, their, output.actual.dtype)
+        off = ((output.actual.double() - their.double()).abs() / output.sizes).where(
+            apart.isfinite() & (apart > 0), apart
+        )
+        close = ((apart <= CLOSE) | (off <= NEAR * output.error)) & (off <= LIKE * output.error) & apart.isfinite()
+        grossly = _gross(output, off) & ~_small(output, off)
+        alone = (output.error <= output.allowed) & torch.where(apart.isinf(), made_to_see_it, grossly)
+        shared = output.mask & close
+        wrong, same = wrong + int((output.mask | alone).sum()), same + int(shared.sum())
+        every &= not bool((output.mask & ~_small(output, output.error) & ~close | alone).any())
+        actual = comparable(output.actual)
         finite = shared & actual.isfinite()
         numbers, place = actual[finite].unique(return_inverse=True)
         distinct += len(numbers) + FEWEST * bool((shared & ~finite).any())
         most = torch.zeros(len(numbers), dtype=torch.float64)
-        bits += float(most.scatter_reduce(0, place, _digits(one, off)[finite], "amax").sum())
+        bits += float(most.scatter_reduce(0, place, _digits(output, off)[finite], "amax").sum())
     return _Shared(wrong, same, every, distinct, bits)
 
 
-def _small(one: Wrong, error: torch.Tensor) -> torch.Tensor:
+def _small(output: Wrong, error: torch.Tensor) -> torch.Tensor:
     """Returns whether an error, in ulp, is no more than `CLOSE` ulp of the largest right result."""
-    dtype = one.actual.dtype
+    dtype = output.actual.dtype
     if not dtype.is_floating_point:
-        return torch.zeros_like(one.mask)
-    told = one.sizes[one.sizes < ulp_size(torch.tensor(torch.inf), dtype)]  # of what is not NaN or infinity
-    return error * one.sizes <= CLOSE * (told.max() if told.numel() else 0.0)
+        return torch.zeros_like(output.mask)
+    finite = output.sizes[output.sizes < ulp_size(torch.tensor(torch.inf), dtype)]  # of what is not NaN or infinity
+    return error * output.sizes <= CLOSE * (finite.max() if finite.numel() else 0.0)
 
 
 def _digits(one: Wrong, off: torch.Tensor) -> torch.Tensor:

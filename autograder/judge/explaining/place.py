@@ -21,13 +21,13 @@ def place(output: str, wrong: torch.Tensor, exact: torch.Tensor, near: torch.Ten
     wrong: the mask of the wrong elements of ``output``, whose right values are ``exact``, or off by up to ``near``.
     named: the arguments of the call by name.
     """
-    told = wrong | exact.isfinite() & (exact.abs() > near)  # what is 0 or NaN is easily right
-    many, right = int(wrong.sum()), int((told & ~wrong).sum())
+    telling = wrong | exact.isfinite() & (exact.abs() > near)  # what is 0 or NaN is easily right
+    many, right = int(wrong.sum()), int((telling & ~wrong).sum())
     if many < FEWEST or right < FEWEST:
         return ""
     for words, group in _groups(wrong, named):
-        among = group & told
-        share = float(among.sum() / told.sum())
+        among = group & telling
+        share = float(among.sum() / telling.sum())
         if not bool((wrong & ~group).any()) and many >= MOST * int(among.sum()):
             if int(among.sum()) == many or -many * math.log2(share) >= CERTAIN:
                 return f"{output} is wrong only {words}."

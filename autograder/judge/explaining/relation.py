@@ -73,10 +73,10 @@ class _Output:
         """
         values, near = guess[0].double(), guess[1]
         near = near + self.rounding * values.abs()
-        told = self.exact.isfinite() & self.near.isfinite() & values.isfinite() & near.isfinite()
-        about = told if everywhere else told & self.mask
+        finite = self.exact.isfinite() & self.near.isfinite() & values.isfinite() & near.isfinite()
+        about = finite if everywhere else finite & self.mask
         same = (self.actual - values).abs() <= near
-        if (told & self.mask).sum() < NEARLY * self.mask.sum() or (same & about).sum() < NEARLY * about.sum():
+        if (finite & self.mask).sum() < NEARLY * self.mask.sum() or (same & about).sum() < NEARLY * about.sum():
             return False
         telling = same & about & self.mask
         return _is_certain(self.actual[telling], self.exact[telling], near[telling], fitted)
@@ -221,46 +221,46 @@ def _ratio(one: _Output) -> tuple[float, float]:
 
 def _shifted(call: WrongCall) -> str:
     """A constant term."""
-    for one in call.wrong:
-        told = one.mask & one.exact.isfinite() & one.actual.isfinite()
-        if not told.any():
+    for output in call.wrong:
+        finite = output.mask & output.exact.isfinite() & output.actual.isfinite()
+        if not finite.any():
             continue
-        term = float((one.actual - one.exact)[told].median())
-        if one.is_guessed((one.exact + term, 2 * one.near), fitted=1):
-            where = "everywhere" if one.mask.all() else "in every wrong element"
-            return f"{one.name} is too {'large' if term > 0 else 'small'} by {abs(term):.4g} {where}."
+        term = float((output.actual - output.exact)[finite].median())
+        if output.is_guessed((output.exact + term, 2 * output.near), fitted=1):
+            where = "everywhere" if output.mask.all() else "in every wrong element"
+            return f"{output.name} is too {'large' if term > 0 else 'small'} by {abs(term):.4g} {where}."
     return ""
 
 
 def _inverted(call: WrongCall) -> str:
     """1 over what is right."""
-    for one in call.wrong:
-        guess = 1 / one.exact
-        near = 2 * one.near * (guess / one.exact).abs()
-        if one.is_guessed((guess, near), everywhere=True):
-            return f"{one.name} is 1 / what is right."
+    for output in call.wrong:
+        guess = 1 / output.exact
+        near = 2 * output.near * (guess / output.exact).abs()
+        if output.is_guessed((guess, near), everywhere=True):
+            return f"{output.name} is 1 / what is right."
     return ""
 
 
 def _by_input(call: WrongCall) -> str:
     """The right values times an input, or divided by it."""
-    for one in call.wrong:
+    for output in call.wrong:
         for name, value in Tree(call.args).named(call.exercise.parameters).items():
-            if value.shape != one.exact.shape or not value.is_floating_point():
+            if value.shape != output.exact.shape or not value.is_floating_point():
                 continue
             factor = comparable(value).double()
             for words, by in (("times", factor), ("divided by", 1 / factor)):
-                if one.is_guessed(_times(one, by), everywhere=True):
-                    return f"{one.name} is what is right {words} {name}."
+                if output.is_guessed(_times(output, by), everywhere=True):
+                    return f"{output.name} is what is right {words} {name}."
     return ""
 
 
 def _misplaced(call: WrongCall) -> str:
     """The right values of another row or column, or of the other corner."""
-    for one in call.wrong:
-        for words, move in _moves(one.exact):
-            if one.is_guessed((move(one.exact), move(one.near))):
-                return f"{one.name} has right values in wrong places: {words}."
+    for output in call.wrong:
+        for words, move in _moves(output.exact):
+            if output.is_guessed((move(output.exact), move(output.near))):
+                return f"{output.name} has right values in wrong places: {words}."
     return ""
 
 
@@ -291,7 +291,7 @@ def _changed(call: WrongCall) -> str:
     for words, args in changed(call.exercise.oracle_signature.parameters, tuple(call.named.values())):
         with suppress(Exception):  # these need not be arguments that the oracle takes, or the floor
             other = expect(call.exercise, call.case, args)
-            names = [one.name for one in call.wrong if _is_result(one, other)]
+            names = [output.name for output in call.wrong if _is_result(output, other)]
             if names:
                 some.append(f"{_listed(names)} as if {words}.")
             if len(names) == len(call.wrong):
@@ -307,7 +307,7 @@ def _otherwise(call: WrongCall) -> str:
         with suppress(Exception):  # along another axis shapes need not fit
             with mode:
                 values = call.exercise.exact(call.args)
-            names = [one.name for one in call.wrong if mode.changed and _fits(one, values[one.number])]
+            names = [output.name for output in call.wrong if mode.changed and _fits(output, values[output.number])]
             if names:
                 return f"{_listed(names)} as if {words}."
     return ""
@@ -334,18 +334,18 @@ def _listed(names: list[str]) -> str:
 
 def _by_line(call: WrongCall) -> str:
     """A factor of its own in each row or column, or a term."""
-    for one in _terms_off(call):
-        for dim, line in ((-1, "row"), (-2, "column")) if one.exact.dim() == 2 else ():
-            if one.exact.shape[dim] <= FEWEST:
+    for output in _terms_off(call):
+        for dim, line in ((-1, "row"), (-2, "column")) if output.exact.dim() == 2 else ():
+            if output.exact.shape[dim] <= FEWEST:
                 continue
-            told = one.exact.isfinite() & one.actual.isfinite()
-            factors = _medians(one.actual / one.exact, told & (one.exact != 0), dim)
-            terms = _medians(one.actual - one.exact, told, dim)
+            finite = output.exact.isfinite() & output.actual.isfinite()
+            factors = _medians(output.actual / output.exact, finite & (output.exact != 0), dim)
+            terms = _medians(output.actual - output.exact, finite, dim)
             look = f"look at what is {'computed' if line == 'row' else 'loaded'} once a {line}."
-            if one.is_guessed(_times(one, factors), everywhere=True, fitted=factors.numel()):
-                return f"Each {line} of {one.name} is what is right times a factor of its own: {look}"
-            if one.is_guessed((one.exact + terms, 2 * one.near), everywhere=True, fitted=terms.numel()):
-                return f"Each {line} of {one.name} is off by a term of its own: {look}"
+            if output.is_guessed(_times(output, factors), everywhere=True, fitted=factors.numel()):
+                return f"Each {line} of {output.name} is what is right times a factor of its own: {look}"
+            if output.is_guessed((output.exact + terms, 2 * output.near), everywhere=True, fitted=terms.numel()):
+                return f"Each {line} of {output.name} is off by a term of its own: {look}"
     return ""
 
 

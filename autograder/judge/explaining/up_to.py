@@ -45,30 +45,30 @@ def _without(trial: Trial, outputs: Args) -> tuple[tuple[str, float], ...]:
 def _one_factor(expected: Expected, compared: list[Comparison], outputs: Args) -> tuple[tuple[str, float], ...]:
     rows = zip(expected.values, expected.allowed, compared, outputs, strict=True)
     factors = [_factor(*row) for row in rows]
-    told = [factor for factor in factors if factor is not None and factor != 1]
-    if None in factors or not told or max(told) - min(told) > 2 * NEAR * max(map(abs, told)):
+    off = [factor for factor in factors if factor is not None and factor != 1]
+    if None in factors or not off or max(off) - min(off) > 2 * NEAR * max(map(abs, off)):
         return ()
     distinct = torch.cat([value[value.isfinite() & (value != 0)].double() for value in expected.values]).unique()
-    return ((ONE, told[0]), (EACH, 1.0)) if len(distinct) >= TELLING else ((ONE, told[0]),)
+    return ((ONE, off[0]), (EACH, 1.0)) if len(distinct) >= TELLING else ((ONE, off[0]),)
 
 
 def _factor(value: torch.Tensor, allowed: torch.Tensor, comparison: Comparison, output: torch.Tensor) -> float | None:
     """The factor that an output is off by: 1 where it is right, None where there is none."""
     if not output.is_floating_point():
         return 1.0 if torch.equal(output, value) else None
-    told = value.isfinite() & allowed.isfinite()
+    finite = value.isfinite() & allowed.isfinite()
     if comparison.wrong is not None:  # at infinity PyTorch's own value is right as well, which may be NaN
-        told &= comparison.wrong | comparable(output).isfinite()
-    exact, given = value.double()[told], output.double()[told]
+        finite &= comparison.wrong | comparable(output).isfinite()
+    exact, actual = value.double()[finite], output.double()[finite]
     square = float(exact @ exact)
-    if not square or not bool(given.isfinite().all()):
-        return 1.0 if torch.equal(exact, given) else None
-    factor = float(given @ exact) / square
-    left = float((given - factor * exact).norm())
+    if not square or not bool(actual.isfinite().all()):
+        return 1.0 if torch.equal(exact, actual) else None
+    factor = float(actual @ exact) / square
+    left = float((actual - factor * exact).norm())
     if not factor or left > NEAR * abs(factor) * square**0.5:
         return None
     # Near 1 it is what rounding leaves, unless nine tenths of the error are this factor's.
-    return factor if abs(factor - 1) > NEAR or 10 * left < float((given - exact).norm()) else 1.0
+    return factor if abs(factor - 1) > NEAR or 10 * left < float((actual - exact).norm()) else 1.0
 
 
 def spelled(factor: float, precision: float, named: Mapping[str, Any]) -> str:
@@ -78,13 +78,13 @@ def spelled(factor: float, precision: float, named: Mapping[str, Any]) -> str:
     """
     digits = min(max(math.ceil(-math.log10(precision)), 2), _DIGITS) if precision > 0 else _DIGITS
     decimal, size = f"{factor:.{digits}g}", abs(factor)
-    found: dict[float, str] = {}
+    spellings: dict[float, str] = {}
     for words, value in _usual(named):
         if abs(value - size) <= precision * size:
-            found.setdefault(round(value, 12), words)
-    if len(found) != 1:
+            spellings.setdefault(round(value, 12), words)
+    if len(spellings) != 1:
         return decimal
-    words = f"{'' if factor > 0 else '-'}{next(iter(found.values()))}"
+    words = f"{'' if factor > 0 else '-'}{next(iter(spellings.values()))}"
     return words if words == decimal else f"{decimal} = {words}"
 
 

@@ -180,11 +180,11 @@ class _RandomRounding(TorchDispatchMode):
             changed = self.runs.change(func, args, kwargs)
             self._follow_casts(name, changed, leaves((args, kwargs)))
             return changed
-        own = self._arguments(name, args, kwargs)
-        seen, drawn = self.runs.call(func, name, (args, kwargs), own)
+        moved = self._arguments(name, args, kwargs)
+        seen, drawn = self.runs.call(func, name, (args, kwargs), moved)
         self._follow_casts(name, seen, leaves((args, kwargs)))
         if name not in COPIES and not is_random(func):
-            drawn = self._in_float32(func, name, drawn, own, args)
+            drawn = self._in_float32(func, name, drawn, moved, args)
         kept = self.runs.keep(seen, drawn)
         if _is_float64(kept) and (name in ("sum", "mean") or (name == "div" and self._is_mean(args[0]))):
             self.means[kept.untyped_storage().data_ptr()] = kept
@@ -192,17 +192,22 @@ class _RandomRounding(TorchDispatchMode):
 
     def _arguments(self, name: str, args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The arguments of an operator in each run: as they are, or moved by up to an ulp."""
-        own, named = each(self.runs.given, (list(args), kwargs))
+        positional, named = each(self.runs.given, (list(args), kwargs))
         if name in SENSITIVE:
-            own = [self._each_moved(one) if _is_float64(a) else one for one, a in zip(own, args, strict=True)]
+            positional = [
+                self._each_moved(value) if _is_float64(a) else value for value, a in zip(positional, args, strict=True)
+            ]
         if name in ARITHMETIC:
-            own, named = [self._number(one) for one in own], {key: self._number(one) for key, one in named.items()}
+            positional, named = (
+                [self._number(value) for value in positional],
+                {key: self._number(value) for key, value in named.items()},
+            )
         if name == "sub" and self._is_mean(args[1]) and _is_float64(args[0]):
-            wide = self._stack(own[1])
+            wide = self._stack(positional[1])
             shape = torch.broadcast_shapes(args[0].shape, args[1].shape)
             wide = wide.reshape(len(wide), *(1,) * (len(shape) + 1 - wide.dim()), *wide.shape[1:])
-            own[1] = self._each_moved(Draws(wide.expand(len(wide), *shape)))
-        return own, named
+            positional[1] = self._each_moved(Draws(wide.expand(len(wide), *shape)))
+        return positional, named
 
     def _in_float32(self, func: Any, name: str, drawn: Any, own: Any, args: Any) -> Any:
         """The result in each run, off by what float32 may lose in this operator."""
@@ -254,14 +259,14 @@ class _RandomRounding(TorchDispatchMode):
         def off(exact: Any, rough: Any) -> Any:
             return exact + (rough.double() - exact).nan_to_num(0, 0, 0) if _is_float64(exact) else exact
 
-        found = []
+        errors = []
         for run in range(self.runs.count):
-            exact, own, named = of_run(run, (drawn, args, kwargs))
+            exact, positional, named = of_run(run, (drawn, args, kwargs))
             try:
-                found.append(tree_map(off, exact, func(*each(narrow, own), **each(narrow, named))))
+                errors.append(tree_map(off, exact, func(*each(narrow, positional), **each(narrow, named))))
             except (RuntimeError, TypeError):  # there is no such kernel for float32
                 return drawn
-        return stacked(found)
+        return stacked(errors)
 
     def _is_mean(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.untyped_storage().data_ptr() in self.means

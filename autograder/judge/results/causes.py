@@ -40,8 +40,8 @@ def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
         failing.sort(key=lambda case: (case.category is not Category.DTYPES, case.strided))
     for case in failing:
         groups.setdefault(_key(case, source), []).append(case)
-    found = [_cause(group, source) for group in groups.values()]
-    return tuple(sorted(found, key=lambda cause: list(Quality).index(cause.kind or Quality.CORRECT)))
+    grouped = [_cause(group, source) for group in groups.values()]
+    return tuple(sorted(grouped, key=lambda cause: list(Quality).index(cause.kind or Quality.CORRECT)))
 
 
 def _key(case: CaseResult, source: str) -> tuple[object, ...]:

@@ -50,19 +50,19 @@ def judged(
         progress = stack.enter_context(Progress(candidate if isinstance(candidate, str) else "the candidate"))
         progress.at("both on the example")
         both = stack.enter_context(pair_of(reference, candidate, arguments, like, how))
-        made, refused = _made(both.known, both.example, tuple(without), both.gradients, progress.at)
-        record = record_of(both.known, made, both.gradients, both.tried.name)
+        accepted, refused = _made(both.known, both.example, tuple(without), both.gradients, progress.at)
+        record = record_of(both.known, accepted, both.gradients, both.tried.name)
         methods, shown = [both.tried.method], "unknown" not in kinds
         with contextlib.closing(both.tried.runner(record.contract, record.above, methods.append, shown)) as runner:
-            record, left_out = _without_refusals(record, made, runner, seed)
+            record, left_out = _without_refusals(record, accepted, runner, seed)
             settings = replace(how.settings, compiler=how.settings.compiler and both.tried.launches)
-            found = judge(record, runner, settings, progress.at)
+            data = judge(record, runner, settings, progress.at)
             method = worst(methods)  # not of what is tried from here on, where a sum may have one term
             progress.at("making what fails smaller")
-            smallest = _smallest(both, record, runner, settings, found)
+            smallest = _smallest(both, record, runner, settings, data)
     numbers = {case.name: number for number, case in enumerate(record.cases)}
     outputs = (*record.contract.outputs, *record.contract.writes)
-    told = tuple(
+    cases = tuple(
         replace(
             case,
             hint=f"{what} {smallest.get(case.name, '')}".rstrip(),
@@ -70,11 +70,11 @@ def judged(
         )
         if case.status in ("fail", "error") and (what := _what(record, numbers, case))
         else case
-        for case in found.cases
+        for case in data.cases
     )
     if both.simulated:
-        found.environment["device"] = "cpu"
-    return _report(replace(found, cases=told), both, method, refused + left_out, kinds)
+        data.environment["device"] = "cpu"
+    return _report(replace(data, cases=cases), both, method, refused + left_out, kinds)
 
 
 def _smallest(both: Both, record: Compared, runner: Runner, settings: Settings, found: ReportData) -> dict[str, str]:
@@ -114,8 +114,8 @@ def inputs(
     """
     example = example_for(arguments, like)
     known = reference_of(reference, example, number // SEEDS)
-    one = _family(known, example, family, tuple(without), known.differentiable)
-    return drawn(known, one, torch.Generator().manual_seed(number))
+    chosen = _family(known, example, family, tuple(without), known.differentiable)
+    return drawn(known, chosen, torch.Generator().manual_seed(number))
 
 
 def reproduce(
@@ -139,23 +139,23 @@ def reproduce(
     """
     how = How(Settings("triton", number // SEEDS), isolated, simulated, None, LIMITS, gradients)
     with pair_of(reference, candidate, arguments, like, how) as both:
-        one = _family(both.known, both.example, family, tuple(without), both.gradients)
-        record = record_of(both.known, [one], both.gradients, both.tried.name)
+        chosen = _family(both.known, both.example, family, tuple(without), both.gradients)
+        record = record_of(both.known, [chosen], both.gradients, both.tried.name)
         args = record.cases[0].inputs(torch.Generator().manual_seed(number))
         expected = record.exact(args)
         with contextlib.closing(both.tried.runner(record.contract, record.above)) as runner:
-            came = runner.examine(_call(record, args, one.twice)).first
-    if came.trouble:
-        raise RuntimeError("\n".join(filter(None, (came.trouble.message, came.trouble.details))))
-    return args, came.outputs, expected
+            outcome = runner.examine(_call(record, args, chosen.twice)).first
+    if outcome.trouble:
+        raise RuntimeError("\n".join(filter(None, (outcome.trouble.message, outcome.trouble.details))))
+    return args, outcome.outputs, expected
 
 
 def _family(known: Reference, example: Example, name: str, without: tuple[str, ...], gradients: bool) -> Family:
-    made, _ = _made(known, example, without, gradients, lambda where: None)
-    for one in made:
-        if one.name == name:
-            return one
-    raise CompareError(f"there is no family {name!r}; there are {', '.join(repr(f.name) for f in made)}")
+    accepted, _ = _made(known, example, without, gradients, lambda where: None)
+    for each in accepted:
+        if each.name == name:
+            return each
+    raise CompareError(f"there is no family {name!r}; there are {', '.join(repr(f.name) for f in accepted)}")
 
 
 def _call(record: Compared, args: Args, twice: bool = False) -> Call:
@@ -169,7 +169,7 @@ def _made(
     """The families that the reference takes, and what is said of the others. at: called with what is tried. Raises
     CompareError for unknown names.
     """
-    made, refused = [], []
+    accepted, refused = [], []
     try:
         dimensions = [] if example.sized else dimensions_of(reference.given, reference.accepts)
         every = list(families(example, reference, dimensions, without, gradients))
@@ -179,7 +179,7 @@ def _made(
     except Exception as error:
         way = "give arguments as a function of a seed and a size"
         raise CompareError(f"no families can be made of the example ({type(error).__name__}: {error}): {way}") from None
-    unknown = [name for name in without if not any(one.startswith(name) for one in known)]
+    unknown = [name for name in without if not any(title.startswith(name) for title in known)]
     if unknown:
         raise CompareError(f"no family is named {unknown[0]!r}; there are {', '.join(repr(f.name) for f in every)}")
     for number, family in enumerate(every):
@@ -189,21 +189,21 @@ def _made(
         if why := _unfit(reference, family, number, gradients):
             refused.append(_not_run(family, why))
         else:
-            made.append(family)
-    return made, refused
+            accepted.append(family)
+    return accepted, refused
 
 
 def _unfit(reference: Reference, family: Family, number: int, gradients: bool) -> str:
     """Why a family is left out; "" where it is not."""
     began = time.process_time()
     try:
-        made = family.draw(torch.Generator().manual_seed(number))
-        args = reference.with_parameters(made)
+        numbers = family.draw(torch.Generator().manual_seed(number))
+        args = reference.with_parameters(numbers)
     except Exception as error:
         return f"it cannot be drawn: {type(error).__name__}: {error}"
     if why := reference.refuses(args) or (gradients and reference.refuses_gradients(args)) or "":
         return f"the reference {why}"
-    if reference.repeats(made):
+    if reference.repeats(numbers):
         return "the reference writes several values to one index, and PyTorch leaves open which of them stays"
     if reference.overflows(args):
         return "the reference itself overflows in this dtype, where float64 does not"

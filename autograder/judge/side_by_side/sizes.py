@@ -44,16 +44,16 @@ class Dimension:
         """Arguments like ``args`` of another size: the numbers are those of ``args``, cut off, or more like them.
         distinct: as `longer` has it.
         """
-        found = list(args)
+        resized = list(args)
         for (argument, axis), times in self.places.items():
-            value: Any = found[argument]
+            value: Any = resized[argument]
             if axis < 0:
-                found[argument] = size * times
+                resized[argument] = size * times
             elif size * times > value.shape[axis]:
-                found[argument] = longer(value, axis, size * times, generator, distinct)
+                resized[argument] = longer(value, axis, size * times, generator, distinct)
             else:
-                found[argument] = value.narrow(axis, 0, size * times).clone()
-        return tuple(found)
+                resized[argument] = value.narrow(axis, 0, size * times).clone()
+        return tuple(resized)
 
 
 @dataclass(frozen=True)
@@ -68,34 +68,34 @@ class Offsets:
 
     def of(self, args: Args) -> Args:
         """The arguments with offsets that are sorted, begin with 0 and end with the size that there is now."""
-        (tensor, axis), given = self.place, args[self.argument]
-        if not given.numel():
+        (tensor, axis), before = self.place, args[self.argument]
+        if not before.numel():
             return args
-        found, size = list(args), args[tensor].shape[axis]
-        offsets = given.clamp(0, size).sort().values
+        changed, size = list(args), args[tensor].shape[axis]
+        offsets = before.clamp(0, size).sort().values
         offsets[0], offsets[-1] = 0, size
-        found[self.argument] = given if offsets.equal(given) else offsets
+        changed[self.argument] = before if offsets.equal(before) else offsets
         for number in self.numbers:
-            found[number] = int(offsets.diff().max()) if len(offsets) > 1 else 0
-        return tuple(found)
+            changed[number] = int(offsets.diff().max()) if len(offsets) > 1 else 0
+        return tuple(changed)
 
 
 def offsets_of(args: Args) -> list[Offsets]:
     """Those of the arguments that are offsets: integers in order, from 0 to the size of another one's dimension."""
-    found = []
-    for number, given in enumerate(args):
-        if not isinstance(given, Tensor) or given.dtype not in (torch.int32, torch.int64) or given.dim() != 1:
+    offsets = []
+    for number, tensor in enumerate(args):
+        if not isinstance(tensor, Tensor) or tensor.dtype not in (torch.int32, torch.int64) or tensor.dim() != 1:
             continue
-        if len(given) < 2 or given[0] or not given[-1] or bool((given.diff() < 0).any()):
+        if len(tensor) < 2 or tensor[0] or not tensor[-1] or bool((tensor.diff() < 0).any()):
             continue
         tensors = [(i, a) for i, a in enumerate(args) if isinstance(a, Tensor) and i != number]
-        place = next(((i, axis) for i, a in tensors for axis, s in enumerate(a.shape) if s == given[-1]), None)
+        place = next(((i, axis) for i, a in tensors for axis, s in enumerate(a.shape) if s == tensor[-1]), None)
         if place:
-            largest = int(given.diff().max())
-            found.append(
+            largest = int(tensor.diff().max())
+            offsets.append(
                 Offsets(number, place, tuple(i for i, a in enumerate(args) if type(a) is int and a == largest))
             )
-    return found
+    return offsets
 
 
 def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
@@ -105,21 +105,21 @@ def dimensions_of(args: Args, accepts: Accepts) -> list[Dimension]:
         if isinstance(value, Tensor):
             for axis, size in enumerate(value.shape):
                 groups[size].append((number, axis))
-    found = []
+    dimensions = []
     for size, places in groups.items():
         if size < 1:
             continue
         one_tensor = len({argument for argument, _ in places}) == 1
         if aligned := _by_axis(args, size, places, accepts):
-            found += aligned
+            dimensions += aligned
             continue
         joined = _together(args, size, places, groups, accepts)
         if joined and (len(places) == 1 or not one_tensor):
-            found.append(joined)  # sizes that are equal in the example are meant to be, also where they broadcast
+            dimensions.append(joined)  # sizes that are equal in the example are meant to be, also where they broadcast
         elif size > 1:
             alone = [place for place in places if _changes(args, size, {place: 1}, accepts)]
-            found += [Dimension(size, {place: 1}) for place in alone] or filter(None, [joined])
-    return found
+            dimensions += [Dimension(size, {place: 1}) for place in alone] or filter(None, [joined])
+    return dimensions
 
 
 def _by_axis(args: Args, size: int, places: list[SizePlace], accepts: Accepts) -> list[Dimension]:
@@ -133,8 +133,8 @@ def _by_axis(args: Args, size: int, places: list[SizePlace], accepts: Accepts) -
         axes: dict[int, dict[SizePlace, int]] = defaultdict(dict)
         for argument, axis in places:
             axes[axis - offset[argument]][argument, axis] = 1
-        if len(axes) > 1 and all(_changes(args, size, one, accepts) for one in axes.values()):
-            return [Dimension(size, one) for one in axes.values()]
+        if len(axes) > 1 and all(_changes(args, size, together, accepts) for together in axes.values()):
+            return [Dimension(size, together) for together in axes.values()]
     return []
 
 
