@@ -70,9 +70,9 @@ class Verdict:
 
     def cost_lines(self, found: Points) -> str:
         """A line for each of these costs, as HTML."""
-        from ..report.notebook import cost_lines
+        from ..report import notebook, phrases
 
-        return cost_lines(found.costs)
+        return notebook.cost_lines(phrases.cost_lines(found.costs))
 
     @property
     def stopped_in(self) -> dict[str, Any] | None:
