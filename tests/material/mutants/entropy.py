@@ -18,10 +18,12 @@ MUTANTS = {
         ("takes a small p for 0", "logits == -torch.inf, 0", "log_p < -9, 0", "20011 classes"),
     ),
     ("entropy_forward", "triton"): (
-        ("0 · -inf", 'tl.where(d == float("-inf"), 0.0, d)', "d", MASKED),
-        ("-inf - -inf", 'tl.where(new_top == float("-inf"), 0.0, new_top)', "new_top", BLOCK),
-        ("starts at 0", 'top = float("-inf")  #', "top = 0.0  #", LONG),
-        ("pads the row with zeros", 'other=float("-inf"))', "other=0.0)", "17 classes"),
+        ("0 · -inf", "e * tl.maximum(d, FAR)", "e * d", MASKED),
+        ("-inf - -inf", "-3.4028234663852886e38", 'float("-inf")', BLOCK),
+        ("starts at 0", "-3.4028234663852886e38", "0.0", LONG),
+        ("pads the row with zeros", 'lanes < end), other=float("-inf"))', "lanes < end), other=0.0)", "17 classes"),
+        ("begins where its block does", "(lanes >= begin) & ", "", "17 classes"),
+        ("leaves out the rest", "range(whole, end, LANES)", "range(whole, whole, LANES)", "20011 classes"),
     ),
     ("entropy_backward", "triton"): (
         ("0 · -inf", 'tl.where(z == float("-inf"), 0.0, dlogits)', "dlogits", MASKED),
