@@ -379,6 +379,12 @@ def test_nan_in_and_nan_out_is_no_choice():
     assert phrases.convention(at_nan, "This") == ""
 
 
+def test_code_that_is_cut_ends_where_it_is_cut():
+    told = phrases.brief(f"`f` fails in line 3, `y = {'x + ' * 40}x`: RuntimeError. And more.")
+    assert told.startswith("`f` fails in line 3, `y = x + ") and told.endswith("` ...")
+    assert phrases.brief("`f` fails. And more.") == "`f` fails"
+
+
 def test_a_float8_that_is_off_is_allowed_no_part_of_a_step():
     wrong = failure(got=160.0, expected=176.0, ulp=1.0, allowed=0.25, codes=(0x72, 0x73))
     assert "where 0" in off_by(wrong)

@@ -273,8 +273,9 @@ def convention(case: CaseResult, option: str) -> str:
 
 
 def brief(message: str) -> str:
-    """The first sentence, shortened if need be: only the first failing case is shown in full."""
-    return textwrap.shorten(message.split(". ")[0], 100, placeholder=" ...")
+    """The first sentence, shortened if need be: only the first failing case is shown in full. Code that is cut ends."""
+    text = textwrap.shorten(message.split(". ")[0], 100, placeholder=" ...")
+    return text.removesuffix(" ...") + "` ..." if text.count("`") % 2 else text
 
 
 def message_of(case: CaseResult) -> str:
