@@ -70,7 +70,8 @@ class ReadByUs(BaseConverter):
         resources = self.init_single_notebook_resources(notebook_filename)
         notebook = self.notebook_at(notebook_filename)
         if is_first_pass(self):  # read again at once, then written for people: in C, without an indent
-            node, resources = super(NotebookExporter, self.exporter).from_notebook_node(notebook, resources=resources)
+            exporter: NotebookExporter = self.exporter
+            node, resources = super(NotebookExporter, exporter).from_notebook_node(notebook, resources=resources)
             output = json.dumps(node)
         else:
             output, resources = self.exporter.from_notebook_node(notebook, resources=resources)
