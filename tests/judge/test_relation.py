@@ -295,7 +295,8 @@ def adamw(lost):
     def step(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
         p, g, one, two = (t.double() for t in (param, grad, m, v))
         one, two = beta1 * one + (1 - beta1) * g, beta2 * two + (1 - beta2) * g * g
-        first, second = (1.0, 1.0) if lost == "correction" else (1 - beta1**step, 1 - beta2**step)
+        first = 1.0 if lost in ("correction", "correction of m") else 1 - beta1**step
+        second = 1.0 if lost in ("correction", "correction of v") else 1 - beta2**step
         p = p * (1 - (1 if lost == "lr" else lr) * weight_decay)
         p = p - lr * (one / first) / ((two / second).sqrt() + eps)
         for written, value in ((param, p), (m, one), (v, two)):
@@ -308,6 +309,8 @@ def adamw(lost):
     ("lost", "words"),
     [
         ("correction", "param comes out as if step were very large, and no correction of it were left."),
+        ("correction of m", "param comes out as if every power of beta1 were 0, and no correction by it were left."),
+        ("correction of v", "param comes out as if every power of beta2 were 0, and no correction by it were left."),
         ("lr", "param comes out as if weight_decay were not multiplied by lr."),
     ],
 )

@@ -13,6 +13,15 @@ from ..records.ulp import comparable
 
 # The powers of a factor like 0.999 with this exponent are nothing beside 1; a size, of a block perhaps, fits in memory.
 VERY_LARGE = 1 << 15
+
+
+class _WithoutPowers(float):
+    """A factor whose powers are 0, as they are after very many steps: what is divided by 1 - β^t stays as it is."""
+
+    def __pow__(self, exponent: Any, modulo: None = None) -> Any:
+        return 0.0
+
+
 InputChange = tuple[
     str, Any
 ]  # what is changed, to complete "the result comes out as if", and the argument in its place
@@ -74,6 +83,8 @@ def _of_number(name: str, value: object, factors: bool) -> Iterator[InputChange]
     elif isinstance(value, int | float):
         yield f"{name} were 0", type(value)(0)
         yield f"{name} were 1", type(value)(1)
+        if isinstance(value, float):
+            yield f"every power of {name} were 0, and no correction by it were left", _WithoutPowers(value)
         if factors:
             yield f"{name} were very large, and no correction of it were left", type(value)(VERY_LARGE)
 
