@@ -149,6 +149,9 @@ def test_kernelbench(folder):
         (("reference:softmax", "mine:softmax", "--like", "sillu"), "no exercise sillu"),
         (("problem", "solution", "--like", "silu"), "those of get_inputs"),
         (("problem", "mine"), "has no function ModelNew"),
+        (("reference", "mine"), "to compare two functions write"),
+        (("reference", "mine:softmax"), "names no function: write"),
+        (("solution", "problem"), "name the file with Model, get_inputs, get_init_inputs first"),
         (("reference:softmax", "mine:launched", "--like", "silu"), "does not take the 1 arguments"),
     ],
 )

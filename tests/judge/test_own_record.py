@@ -222,6 +222,19 @@ def package(record, tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("silu", "did you mean silu_forward or silu_backward"),
+        ("sili_forward", "silu_forward"),
+        (3, "graded-kernels list"),
+    ],
+)
+def test_a_key_that_no_record_has_is_answered_with_those_that_are_close(name, says):
+    with pytest.raises(KeyError, match=says):
+        EXERCISES[name]
+
+
 def test_an_installed_package_offers_exercises(package, capsys):
     assert find("cubed").summary == "y = x^3"
     with pytest.raises(ValueError, match="did you mean cubed"):

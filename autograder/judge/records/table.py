@@ -1,12 +1,21 @@
 """The table of what can be checked, by name: the course's records, and those of installed packages behind them."""
 
 import difflib
+from collections.abc import Collection
 
 from .external_records import course_records, offers
 from .record import Exercise, Witness
 from .validation import validate
 
-EXERCISES: dict[str, Exercise | Witness] = {record.name: record for record in course_records()}
+
+class Records(dict[str, Exercise | Witness]):
+    """The course's records by name. Raises KeyError with the closest for a name that none has."""
+
+    def __missing__(self, name: str) -> Exercise | Witness:
+        raise KeyError(_unknown(name, self))
+
+
+EXERCISES = Records({record.name: record for record in course_records()})
 
 
 def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
@@ -23,10 +32,16 @@ def find(exercise: str | Exercise | Witness) -> Exercise | Witness:
     others = offered()
     if exercise in others:
         return others[exercise]
-    close = difflib.get_close_matches(exercise, [*EXERCISES, *others], n=3)
+    raise ValueError(_unknown(exercise, [*EXERCISES, *others]))
+
+
+def _unknown(name: object, names: Collection[str]) -> str:
+    """A sentence about a name that no record has, with those that begin with it, as silu_forward, or are close."""
+    close = [known for known in names if known.startswith(f"{name}_")][:4]
+    close = close or difflib.get_close_matches(str(name), names, n=3)
     all_of_them = "graded-kernels list shows them all; any other function: graded-kernels compare."
     hint = f"did you mean {' or '.join(close)}?" if close else all_of_them
-    raise ValueError(f"there is no exercise {exercise!r}; {hint}")
+    return f"there is no exercise {name!r}; {hint}"
 
 
 def offered() -> dict[str, Exercise | Witness]:

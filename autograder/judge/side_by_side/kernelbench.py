@@ -11,9 +11,11 @@ from typing import Any
 import torch
 
 from ...runner import Args, Callee, CandidateError, CompareError, Tree
-from ..records.named import found
+from ...words import UsageError
+from ..records.named import found, named
 
 NEW = "ModelNew"
+PARTS = ("Model", "get_inputs", "get_init_inputs")
 SMALL = (8, 16, 32)  # the sizes of a problem are not divided below the first of these with which its model runs
 MOST = 2**12  # elements of its inputs together
 
@@ -31,7 +33,8 @@ def problem(path: str, seed: int) -> Problem:
     """Returns what a problem's file defines. The numbers of the file are halved until its inputs are small, as the
     emulator needs them. Raises UsageError, and CompareError where the model cannot be made.
     """
-    model, inputs, initial = (found(f"{path}:{name}") for name in ("Model", "get_inputs", "get_init_inputs"))
+    _refuse_another_form(path)
+    model, inputs, initial = (found(f"{path}:{name}") for name in PARTS)
     _shrink_as_far_as(lambda: model(*initial())(*inputs()), sys.modules[inputs.__module__], inputs)
     given = tuple(initial())
 
@@ -47,6 +50,19 @@ def solution(path: str, initial: Args, seed: int) -> Any:
         return Callee.made(found(f"{path}:{NEW}"), initial, seed)
     except CompareError as error:
         raise CandidateError(str(error)) from None
+
+
+def _refuse_another_form(path: str) -> None:
+    """Raises UsageError where a file lacks a part of a problem: two files of functions, or of this form exchanged."""
+    held = named(f"{path}:__dict__")
+    lacking = [name for name in PARTS if name not in held]
+    if lacking and NEW in held:
+        raise UsageError(f"{path} has {NEW} and no {lacking[0]}: name the file with {', '.join(PARTS)} first")
+    if lacking:
+        raise UsageError(
+            f"{path} has no {lacking[0]}, as KernelBench's form asks of two files: to compare two functions write "
+            f"{path}:NAME, and FILE.py:NAME for the other"
+        )
 
 
 def _shrink_as_far_as(runs: Callable[[], Any], module: Any, inputs: Callable[[], Any]) -> None:

@@ -42,7 +42,10 @@ def _kernelbench(problem: str, candidate: Any, more: bool, seed: int, isolated: 
     if more:
         raise CompareError("in KernelBench's form the arguments are those of get_inputs: leave out other arguments")
     if not isinstance(candidate, str | Code) or (isinstance(candidate, str) and ":" in candidate):
-        raise CompareError(f"{problem} is in KernelBench's form: name a file with {kernelbench.NEW} beside it")
+        raise CompareError(
+            f"{problem} names no function: write {problem}:NAME; or, in KernelBench's form, a file with "
+            f"{kernelbench.NEW} beside it"
+        )
     try:
         known = kernelbench.problem(problem, seed)
     except UsageError as error:
