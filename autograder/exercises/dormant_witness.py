@@ -15,7 +15,6 @@ def no_blocks(x: Tensor, block: int = 128) -> str:
     largest = torch.stack([part.amax() for part in size.split(128, -1)]) if shaped else torch.ones(1)
     return first(
         (shaped, "x has to be a matrix (M, N) with elements."),
-        (x.dtype == torch.float32, "x has to be float32."),
         (block == 128, "Blocks have to have 128 elements."),
         (
             not shaped or all(bool((part.amax(1) >= 1e-38).all()) for part in size.split(128, 1)),
@@ -34,5 +33,6 @@ dormant_witness = Witness(
     "is right for the largest number of a block: give the block smaller ones, too.",
     asked="rounding to the nearest",
     complaint=no_blocks,
+    floats=(torch.float32,),
     most=65536,
 )

@@ -35,7 +35,6 @@ def other_bits(function: Callable[..., Tensor], x: Tensor, few: int, *more: Tens
 def _no_rows(x: Tensor, few: int) -> str:
     return first(
         (x.dim() == 2 and x.numel() > 0, "Rows are a matrix (M, K)."),
-        (x.dtype == torch.float32, "Rows are float32."),
         (bool((x.abs() <= 1e4).all()), "Numbers lie between -10,000 and 10,000."),
         (0 < few <= len(x), "few is 1 or more, and at most the number of rows."),
     )
@@ -44,7 +43,7 @@ def _no_rows(x: Tensor, few: int) -> str:
 def _no_factors(a: Tensor, b: Tensor, few: int = 1) -> str:
     return _no_rows(a, few) or first(
         (b.dim() == 2 and b.shape[0] == a.shape[1] and b.numel() > 0, "b is (K, N)."),
-        (b.dtype == torch.float32 and bool((b.abs() <= 1e4).all()), "b is float32, between -10,000 and 10,000."),
+        (bool((b.abs() <= 1e4).all()), "Numbers of b lie between -10,000 and 10,000."),
         (len(a) * b.shape[1] <= SCORES, f"a @ b has at most {SCORES:,} elements."),
     )
 
@@ -60,6 +59,7 @@ SUSPECTS = (
         apart=lambda a, b, few=1: 0,
         asked="0: one element",
         complaint=_no_factors,
+        floats=(torch.float32,),
         hint="From how many rows on does it choose another block? And how long has K to be for the two to differ?",
     ),
     suspect(
@@ -72,6 +72,7 @@ SUSPECTS = (
         apart=lambda x, few=1: 0,
         asked="0: one sum",
         complaint=lambda x, few=1: _no_rows(x, few),
+        floats=(torch.float32,),
         hint="The block is fixed, and the number of parts is not. How many parts has a row alone, and among how many "
         "rows are they fewer than its blocks?",
     ),

@@ -75,6 +75,9 @@ def test_strange_values_get_a_sentence(name, suspect, everywhere):
 MATRIX, VECTOR, LABELS = torch.ones(2, 8), torch.ones(8), torch.zeros(2, dtype=torch.int64)
 REMEDIES = [
     ("gelu_witness", (torch.arange(4),), "x is int64. Use float32, float16 or bfloat16."),
+    ("dormant_witness", (MATRIX.double(),), "x is float64. Use float32."),
+    ("dormant_witness", (MATRIX.bfloat16(),), "x is bfloat16. Use float32."),
+    ("scaled_keys_witness", (MATRIX, MATRIX), "q is float32. Use bfloat16."),
     ("gelu_witness", (MATRIX, 3), "approximate should be str, but is int."),
     ("gelu_witness", (MATRIX, "tan"), "The bug is in the tanh form"),
     ("silu_witness", (MATRIX, 3), "x should be a tensor, but is int."),

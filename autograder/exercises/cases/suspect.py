@@ -23,13 +23,14 @@ def suspect(
     asked: str,
     hint: str,
     integers: tuple[str, ...] = (),
+    floats: tuple[torch.dtype, ...] = Witness.floats,
     who: str = "",
 ) -> Witness:
     """The witness against ``planted``, which is to compute ``oracle``, a function in float64 of its name and contract.
 
     like: the dtype of the result (`record.Output`). apart: how far off a result has to be, for these arguments in
-    float64. asked, complaint, integers: as in `record.Witness`. story: who shipped it, and what it did. who: what a
-    report calls ``planted``.
+    float64. asked, complaint, integers, floats: as in `record.Witness`. story: who shipped it, and what it did. who:
+    what a report calls ``planted``.
     """
     exercise = Exercise(
         name=oracle.__name__,
@@ -51,6 +52,7 @@ def suspect(
         apart=apart,
         complaint=complaint,
         integers=frozenset(integers),
+        floats=floats,
     )
 
 

@@ -18,7 +18,6 @@ from ..records.record import Case, Witness
 from ..results.case_result import CaseResult, CaseStatus
 from .case_verdict import UNJUDGED, Judged
 
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 DIMENSIONS = 8  # of a tensor
 VISIBLE = 0.02  # of the distance that is asked: what rounding costs beyond that is said
 WitnessNames = tuple[str, str, str]  # of the cases of an input
@@ -206,23 +205,22 @@ def complaint_about(record: Witness, args: Args) -> str:
             kind = type(parameter.default)
             message = "" if type(value) is kind else f"should be {kind.__name__}, but is {type(value).__name__}"
         else:
-            message = _of_tensor(value, integers=parameter.name in record.integers)
+            message = _of_tensor(value, (torch.int64,) if parameter.name in record.integers else record.floats)
         if message:
             return f"{parameter.name} {message}."
     return record.complaint(*args)
 
 
-def _of_tensor(value: object, integers: bool) -> str:
-    """Returns what is wrong with a tensor, to follow its name."""
+def _of_tensor(value: object, dtypes: tuple[torch.dtype, ...]) -> str:
+    """Returns what is wrong with a tensor, to follow its name. dtypes: those that it may have."""
     if not isinstance(value, torch.Tensor):
         return f"should be a tensor, but is {type(value).__name__}"
     if value.dim() > DIMENSIONS:
         return f"has {value.dim()} dimensions, of at most {DIMENSIONS}"
-    dtype = dtype_name(value.dtype)
-    if integers:
-        return "" if value.dtype == torch.int64 else f"is {dtype}. Use int64"
-    if value.dtype not in FLOATS:
-        return f"is {dtype}. Use float32, float16 or bfloat16"
+    if value.dtype not in dtypes:
+        *others, last = map(dtype_name, dtypes)
+        remedy = f"{', '.join(others)} or {last}" if others else last
+        return f"is {dtype_name(value.dtype)}. Use {remedy}"
     return "" if value.isfinite().all() else "holds NaN or infinity. A witness is an ordinary, finite input"
 
 

@@ -429,6 +429,7 @@ class Witness:
     complaint: says what is wrong with arguments that the exercise's contract calls bad input; "" where they are good.
         It gets tensors, also without elements, of floating-point numbers or, for the names in ``integers``, of int64;
         and for parameters with a default what has the default's type.
+    floats: the dtypes that floating-point numbers may have.
     most: elements of all tensors together: what is right is computed in the process that judges, for some functions in
         time that grows as the square of them.
     others: further witnesses that the same function is to give: it is called with the name of an exercise of theirs, or
@@ -444,6 +445,7 @@ class Witness:
     apart: Callable[..., torch.Tensor | float] | None = None
     complaint: Callable[..., str] = lambda *args: ""
     integers: frozenset[str] = frozenset()
+    floats: tuple[torch.dtype, ...] = (torch.float32, torch.float16, torch.bfloat16)
     points: int = 2
     backends: tuple[str, ...] = ("torch",)
     most: int = 65_536
