@@ -362,6 +362,14 @@ def test_percent_is_full_only_for_every_point(score, shown):
     assert phrases.percent(score) == shown
 
 
+def test_a_failure_that_costs_nothing_is_told_so():
+    """As where only what an error says is wrong."""
+    free = report(case("a label of V", "fail", form="text"), score=1.0)
+    assert phrases.verdict(free) == "not passed; no points lost"
+    assert phrases.verdict(replace(free, score=0.93)) == "not passed, 93 % of the points"
+    assert phrases.verdict(free, points=False) == "not passed"
+
+
 def test_what_the_emulator_cannot_show_is_one_line_each():
     notes = ("`tl.exp` is looser there.", f"The sums differ. {NASTY}")
     page = report(case("a"), passed=True, notes=notes, environment={"python": "3.11"})

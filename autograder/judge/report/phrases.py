@@ -178,12 +178,14 @@ def _failure(report: ReportData, case: CaseResult, option: str) -> FailureText:
 
 
 def verdict(report: ReportData, points: bool = True) -> str:
-    """The verdict in a few words: ``not passed, 50 % of the points``. points: whether it says how many."""
+    """The verdict in a few words: ``not passed, 50 % of the points``. points: whether it says how many; none are lost
+    where only what an error says is wrong.
+    """
     if is_stub(report):
         return report.summary
     text = "passed" if report.passed else "not passed"
     if points and not report.passed and not report.remarks:  # those of a comparison, which has no points
-        text += f", {percent(report.score)} of the points"
+        text += "; no points lost" if report.score == 1 else f", {percent(report.score)} of the points"
     return text if len(report.required) == len(Quality) else f"{text} (required: {' and '.join(report.required)})"
 
 
