@@ -21,10 +21,22 @@ INPUTS = ("course/**/*.md", "course/**/*.py", "solutions/*.py", "kernels/**/*.py
 
 ADVICE = Path(__file__).resolve().parents[1] / "AGENTS.md"  # for a code model that works beside the learner
 
+HELP = """usage: make lab [LAB_ARGS="OPTIONS OF JUPYTERLAB"]
+
+Builds what has changed of the chapters, gives them out into my-notebooks/, where nothing is overwritten, and starts
+JupyterLab on the start page; Ctrl-C, twice, stops it. Options are JupyterLab's: jupyter lab --help lists them.
+example: make lab LAB_ARGS="--no-browser --port=8899"
+"""
+
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Prepares the learner's notebooks and becomes JupyterLab; returns only where that fails, an exit status."""
+    """Prepares the learner's notebooks and becomes JupyterLab; returns only where that fails, or help is asked for, an
+    exit status.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
+    if {"-h", "--help"} & set(arguments):
+        print(HELP, end="")
+        return 0
     folder, state = root / "my-notebooks", root / ".lab"
     if status := prepare(root, folder, state):
         return status

@@ -137,6 +137,12 @@ def test_extensions_hidden_from_a_learner_are_a_teachers():
     assert not any(off.values())
 
 
+def test_help_prints_and_starts_nothing(tmp_path, capsys):
+    assert lab.main(["--help"], tmp_path) == 0
+    assert "make lab" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("target", ["lab", "teach"])
 def test_a_start_says_what_it_does_before_it_imports_anything(target):
     """`make` prints at once; a module that starts JupyterLab imports in a moment and prints itself."""
