@@ -76,7 +76,8 @@ sanitize` runs them, with a clone that has the history in `FOLDER/owner+name`.
 No GPU was here: kernels ran in emulators. compute-sanitizer's column is of an H100, where tritonbench was run on
 2026-11-23; of that day are what Triton's interpreter and triton-viz say of tritonbench, too. An exception in Triton's
 interpreter counts as found, for `allclose` as well, whose kernels ran in it: {raised} of the {alarms} right programs
-that `allclose` accuses raise there, and of the others the interpreter's result is not PyTorch's.
+that `allclose` accuses raise there, and of the others, but for a sum that cancels (`dequantised_first`), the
+interpreter's result is not PyTorch's.
 
 But for `fixes`, rows are not drawn from what people write: most wrong ones were written, or chosen, by the authors of
 one of the checkers. Of the {own} rows of this project's own families ours were made to see many, and ours had flagged
