@@ -193,11 +193,10 @@ CASES = (
     ),
     case(
         "scores near -60000",
-        "Scores near -60000, and some keys hidden, by length and by causality. Is what stands for -inf below them, and "
-        "is the maximum that is subtracted one of them?",
+        "Scores near -60000, and some keys hidden. Is what stands for -inf below them, and is the maximum that is "
+        "subtracted one of them?",
         batch(n=70).change(around(-6e4, 3.0)),
         key_lengths=draw.tensor([70, 33]),
-        causal=True,
         scale=1.0,
         subject="range",
     ),
