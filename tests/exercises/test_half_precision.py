@@ -61,7 +61,7 @@ def test_product_of_float32_and_half_precision_loses_no_bit_of_either(columns, d
 
 @pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf, 3.4028235e38])
 @pytest.mark.parametrize("dtype", FARTHEST)
-def test_product_in_pieces_keeps_the_largest_numbers_and_what_is_not_finite(dtype, value):
+def test_product_in_pieces_keeps_large_numbers_and_what_is_not_finite(dtype, value):
     a = torch.tensor([[value, 1.0], [1.0, 2.0]])
     if value != value:
         a.view(torch.int32)[0, 0] = 0x7F800001  # a NaN whose first 16 bits are infinity's

@@ -41,7 +41,7 @@ def test_a_suspicion_is_said_where_nothing_else_fails():
     assert told.message == "y is wrong."
 
 
-def test_the_hint_of_an_instructors_case_is_left_out_where_another_fails_as_well():
+def test_the_hint_of_an_instructors_case_is_left_out_beside_another():
     passed, own = replace(failing("a", "", ""), status="pass"), failing("b", "values", "y is wrong.")
     hidden = replace(failing("c", "values", "y is wrong.", hidden=True), hint="Look at c.")
     assert in_hindsight([passed, hidden], {}, {}, named=False)[1].hint == "Look at c."
