@@ -275,11 +275,12 @@ group_advantage = Exercise(
 
 
 def leave_one_out(rewards: Tensor, eps: float = 1e-6) -> Tensor:
-    """(r - mean) / (std + eps) of the others' mean and std, and r - mean where the others are equal."""
+    """(r - mean) / (std + eps) of the others' mean and std, with n - 1; r - mean where the others are equal."""
     n = rewards.shape[1] - 1
     d = rewards - rewards.amin(1, keepdim=True)
     mean = (d.sum(1, keepdim=True) - d) / n
-    std = (((d * d).sum(1, keepdim=True) - d * d) / n - mean * mean).clamp(min=0).sqrt()
+    variance = ((d * d).sum(1, keepdim=True) - d * d) / n - mean * mean
+    std = (variance * n / max(n - 1, 1)).clamp(min=0).sqrt()
     low, high = rewards.sort(1).values[:, :2], rewards.sort(1).values[:, -2:]
     smallest = torch.where(rewards == low[:, :1], low[:, 1:], low[:, :1])
     largest = torch.where(rewards == high[:, 1:], high[:, :1], high[:, 1:])
@@ -300,7 +301,8 @@ advantage_witness = Witness(
         tolerance=Tolerance(
             1,
             0,
-            "No advantage in a group of G exceeds √G; a witness shows one above 100 that is due to rounding.",
+            "Where the others nearly agree the formula itself gives a large advantage; a witness shows one above "
+            "100 that is due to rounding.",
             witness_floor,
         ),
     ),

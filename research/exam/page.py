@@ -79,8 +79,8 @@ interpreter counts as found, for `allclose` as well, whose kernels ran in it: {r
 that `allclose` accuses raise there, and of the others, but for a sum that cancels (`dequantised_first`), the
 interpreter's result is not PyTorch's.
 
-PyTorch is 2.13.0, whose cast to float8 differs from that of 2.11.0. The 72 answers in PyTorch to the exercises of the
-scale were put to `check` with 2.11.0 and Triton 3.6.0, too: the verdicts are the same, and so is the case named first.
+PyTorch is 2.13.0, whose cast to float8 differs from that of 2.11.0. The 123 answers to the exercises of the scale were
+put to `check` with 2.11.0 and Triton 3.6.0, too: the verdicts are the same, and so is the case named first.
 
 But for `fixes`, rows are not drawn from what people write: most wrong ones were written, or chosen, by the authors of
 one of the checkers. Of the {own} rows of this project's own families ours were made to see many, and ours had flagged

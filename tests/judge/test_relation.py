@@ -99,6 +99,7 @@ TOLD = [
     (NORM, "ordinary values", unbiased_in_y, "y - bias is 0.996086 = sqrt(127 / 128) times what is right."),
     (NORM, "ordinary values", of_other_rows, "Each row of y - bias is what is right times a factor of its own"),
     (SCALED, "ordinary values", lambda x, w, y, r: (2.5 * y, r), "y is 2.5 times what is right."),
+    (NORM, "ordinary values", lambda x, w, b, y, m, r: (y, m, 1 / r), "rstd is 1 / what is right."),
     (SCALED, "ordinary values", columns, "y comes out as if weight were 1 everywhere."),
     (SCALED, "ordinary values", lambda x, w, y, r: (y + r.flip(0)[:, None], r), "Each row of y is off by a term"),
     (SCALED, "ordinary values", lambda x, w, y, r: (y * x.sum(1)[:, None], r), "Each row of y is what is right times"),

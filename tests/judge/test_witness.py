@@ -263,3 +263,14 @@ def test_an_error_in_a_small_element_beside_a_large_one_is_no_witness():
 def test_an_outlier_convicts_no_advantage(rewards, shown):
     report = check("advantage_witness", lambda: (torch.tensor([rewards]),))
     assert report.passed is shown, report.cases[2].message
+
+
+def test_where_values_may_be_left_out_it_is_said_how_many_suffice():
+    first = check("lion_witness", lambda: (VECTOR,)).cases[0]
+    assert "should return 3 to 6 values (param, grad, m, lr, beta, decay), but returned 1." in first.message
+
+
+def test_the_others_of_an_advantage_have_a_deviation_with_n_less_1():
+    """What NeMo-RL computes without rounding: -1/3 over the root of 1/3."""
+    message = check("advantage_witness", lambda: (torch.tensor([[1.0, 0.0, 0.0, 0.0]]),)).cases[2].message
+    assert "where -0.577 is right" in message

@@ -158,6 +158,13 @@ WRONG = (
         "def silu_forward(x):\n    return x * torch.sigmoid(x)\n",
     ),
     Wrong(
+        "rounds to half at every step",
+        "silu_backward",
+        "torch",
+        80,
+        "def silu_backward(dy, x):\n    s = torch.sigmoid(x)\n    return dy * (s * (1 + x * (1 - s)))\n",
+    ),
+    Wrong(
         "no strides",
         "silu_forward",
         "triton",

@@ -32,10 +32,11 @@ Compile = Callable[[Sequence[KernelLaunch], Sequence[Target]], Figures]
 
 KERNELS = 32
 _IN_PARTS = "Which tensor is the largest? Make a part of it, use it, and make the next part in its place."
-_FEWER_NUMBERS = (
+_SPILLED = (
     "What no register holds goes to memory and back. Of each tensor a thread holds the block over 32 · num_warps "
-    "numbers: launch it with more warps, of which there are up to 32, or hold fewer tensors at once."
+    "numbers: "
 )
+_MOST_WARPS = 32  # of a program
 LEAST_SHARE = 0.5  # of its inputs that a kernel loads which computes its result from them
 _LEFT_OUT = (
     "Triton's compiler leaves out a load whose value decides nothing. What in the kernel is known when it is compiled?"
@@ -271,7 +272,11 @@ def judge_spills(record: Exercise, judged: list[Judged], compiled: Figures) -> l
     if spilled <= most:
         return [_found(record, SPILLS, "pass", f"{message}.", inputs)]
     message = f"{message} (in the launch with {worst['launch']})."
-    return [_found(record, SPILLS, "fail", message, inputs, hint=_FEWER_NUMBERS)]
+    cure = "take smaller blocks, one after the other"
+    if f"num_warps={_MOST_WARPS}" not in worst["launch"]:
+        cure = f"launch it with more warps, of which there are up to {_MOST_WARPS}"
+    hint = f"{_SPILLED}{cure}, or hold fewer tensors at once."
+    return [_found(record, SPILLS, "fail", message, inputs, hint=hint)]
 
 
 def _is_among(rows: list[Figures]) -> Callable[[KernelLaunch | str], bool]:

@@ -332,7 +332,8 @@ def _wanted(contract: Contract) -> str:
     names = contract.outputs
     returned = f"one tensor ({names[0]})" if len(names) == 1 else "nothing"
     if len(names) > 1:
-        returned = f"{len(names)} values ({', '.join(names)})"
+        least = f"{contract.fewest} to " if contract.fewest < len(names) else ""
+        returned = f"{least}{len(names)} values ({', '.join(names)})"
     if not contract.writes:
         return returned
     return f"{returned} and write {' and '.join(contract.writes)} in place, as `{contract.writes[0]}.copy_(...)` does"
