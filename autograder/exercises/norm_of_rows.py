@@ -53,6 +53,10 @@ norm_of_rows = Exercise(
         case("3 columns", f"Rows of 3. {MASK}", given(5, 3)),
         case("17 columns", f"Rows of 17. {MASK}", given(9, 17)),
         replace(case(LONG_ROW, LONG_ROW_HINT, given(1, LONGEST + 1)), shared=True),
+        replace(
+            case("a long row, eps = 0.1", "eps counts in rows of any length.", given(1, LONGEST + 1, 0.3), eps=0.1),
+            shared=True,
+        ),
         case(
             "mean square far below eps",
             "The mean square is 1e-8, and eps is 1e-6. Does it stand under the root?",

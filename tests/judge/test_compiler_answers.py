@@ -194,6 +194,19 @@ def test_rows_longer_than_the_largest_case_may_spill():
     assert "spills 0 bytes" in spills.message
 
 
+LONG = """        if N > 8192:  # more than a program holds in its registers
+            kernel, block = layer_norm_long_kernel, 4096
+        kernel[(M,)](x, weight, bias, y, mean, rstd, N, eps, BLOCK=block, num_warps=max(block // 512, 1))"""
+
+
+@pytest.mark.exhaustive
+def test_a_layer_norm_of_one_block_passes_with_warps_enough():
+    """As chapter 03 says: up to 16 warps, for every length."""
+    one = LONG.split("\n")[-1].replace("max(block // 512, 1)", "min(max(block // 512, 1), 16)")
+    report = check_answer(answer("layer_norm_forward", "triton", LONG, one), Settings("triton"))
+    assert report.passed and report.efficient, str(report)
+
+
 def test_what_no_gpu_compiles_is_told_whatever_else_is_wrong():
     """The values are wrong, and a global is no constant: whoever mends the first learns of the second before. Of the
     cases each sixth.
