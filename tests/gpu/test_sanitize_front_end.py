@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import importlib
 
 import faultless
 import pairs
@@ -160,8 +161,50 @@ def of_a_descriptor(given, out, CHANGES: tl.constexpr):
 
 
 WRONG = [begins_as_an_integer, grows_in_a_loop, one_name_of_two_types, a_name_of_one_branch, two_returns]
+COMPUTED = tl.constexpr(max(2, 4))
+
+
+@triton.jit
+def constant_computed_at_import(x, out, n):
+    total = 0
+    for i in range(n):  # refused
+        total = total + tl.load(x + tl.arange(0, COMPUTED) + i)
+    tl.store(out, tl.sum(total))
+
+
+WRONG += [constant_computed_at_import]
 WRONG += [global_variable, constant_of_an_argument, const_pointer, out_of_bounds_as_well]
 WRONG += [calls_python, calls_python_nowhere]
+
+
+IMPORTED = """
+import triton
+import triton.language as tl
+
+from .sizes import LANES
+
+
+@triton.jit
+def kernel(x, out, n):
+    total = 0
+    for i in range(n):  # refused
+        total = total + tl.load(x + tl.arange(0, LANES) + i)
+    tl.store(out, tl.sum(total))
+"""
+
+
+def test_a_constant_of_a_relative_import_does_not_hide_a_kernel(tmp_path, monkeypatch):
+    package = tmp_path / "with_sizes_of_its_own"
+    package.mkdir()
+    for name, text in (
+        ("__init__", ""),
+        ("sizes", "import triton.language as tl\nLANES = tl.constexpr(4)\n"),
+        ("ops", IMPORTED),
+    ):
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    _, (event,) = events_of(lambda: launched(importlib.import_module("with_sizes_of_its_own.ops").kernel))
+    assert event["finding"]["source"] == "for i in range(n):  # refused", event
 
 
 def events_of(program, shim=False):
