@@ -411,14 +411,20 @@ SHOWN = (
     + """
 def f(x, y):
     launched(x.contiguous(), torch.empty_like(x, memory_format=torch.contiguous_format))
-    return torch.cat([y, x], 1)
+    return {}
 """
+)
+MOVES = (
+    "torch.cat([y, x], 1)",
+    pytest.param("torch.nn.functional.pad(x, (1, 2)).transpose(0, 1).contiguous()", marks=pytest.mark.exhaustive),
+    pytest.param("x.to(torch.bfloat16)", marks=pytest.mark.exhaustive),
 )
 
 
-def test_a_launch_for_show_is_none_where_the_reference_only_moves(worker):
+@pytest.mark.parametrize("moved", MOVES)
+def test_a_launch_for_show_is_none_where_the_reference_only_moves(worker, moved):
     """No operator computes there, so that a launch was taken for the work."""
-    sides = Code(SHOWN, "f"), lambda x, y: torch.cat([y, x], 1)
+    sides = Code(SHOWN.format(moved), "f"), eval(f"lambda x, y: {moved}")
     report = isolated(worker, *sides, arguments=(torch.randn(3, 5), torch.randn(3, 5)), computes=("kernels",))
     assert not report.passed and "its kernels do not reach the result" in report.remarks[0], report.remarks
 

@@ -87,6 +87,14 @@ def endless_text(nb):
     nb["cells"].append(text("> " * 5_000 + "deep"))
 
 
+@attack()
+def endless_colours(nb):
+    """Code that Pygments colours in a time that grows with the square of its length, in a cell and in two fences."""
+    add(nb, TORCH, "a = 'alert(1)'" + "\n\n\n " * 25_000 + "\nb = 2")
+    for lexer, line in (("ipython3", "a = 1" + "\n\n\n " * 4_000), ("autohotkey", '%("' * 6_000)):
+        nb["cells"].append(text(f"```{lexer}\n{line}\n```"))
+
+
 @attack({TORCH: 0}, "<script>alert(1)</script>")
 def script_in_an_error(nb):
     """Scripts in an error's message, in its name, and in what is printed before it."""
