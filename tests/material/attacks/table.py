@@ -196,6 +196,17 @@ class _Heard(Examined):
         super().__init__(call, heard(examined.first))
         self._hears, self._examined = heard, examined
 
+    @property
+    def proven(self):
+        return self._hears(self._examined.proven)
+
+    @property
+    def histories(self):
+        return self._examined.histories
+
+    def parting(self, *where):
+        return self._examined.parting(*where)
+
     def refilled(self, fill):
         return self._hears(self._examined.refilled(fill))
 

@@ -1,6 +1,7 @@
 # exercise: split_k_sum
 # backend: triton
 # expect: less
+# case: a long row alone
 """One program for the longest row, whose record says that there were two."""
 
 import sys
