@@ -1,7 +1,9 @@
 """The report in a notebook: the failing case first, no markup of a learner's let through, and the picture."""
 
 import html.parser
+import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -147,6 +149,20 @@ def test_picture_draws_extremes(ulp, allowed):
     assert drawn.startswith("<svg")
     assert drawn.endswith("</svg>")
     assert Tags(drawn).open == []
+
+
+@pytest.mark.parametrize("exponent", range(2, 39, 3))
+def test_labels_of_errors_do_not_overlap(exponent):
+    from matplotlib.figure import Figure
+
+    drawn = curve(lost_at=(0.0,))
+    figure = Figure(figsize=(7.2, 3), layout="constrained")  # of a report
+    axes = figure.add_subplot()
+    picture.plot(axes, replace(drawn, ulp=np.where(drawn.x == 1, 10.0**exponent, drawn.ulp)))
+    figure.canvas.draw()
+    boxes = sorted((label.get_window_extent() for label in axes.get_yticklabels()), key=lambda box: box.y0)
+    assert len(boxes) >= 3
+    assert all(below.y1 <= above.y0 for below, above in itertools.pairwise(boxes))
 
 
 def test_picture_is_of_the_first_failing_case_that_has_a_curve():

@@ -124,11 +124,14 @@ def decades(far: float) -> tuple[list[float], list[str]]:
 
 
 def scale_errors(axes: Axes, top: float, lost: bool) -> None:
-    """A logarithmic axis of errors, its top edge labelled where marks stand on it."""
+    """A logarithmic axis of errors, its top edge labelled where marks stand on it: the label has two lines, and no
+    power of ten stands beside it.
+    """
     axes.set_yscale("log")
     axes.set_ylim(LOWEST, top)
     exponents = range(-1, int(np.log10(top)) + 1)
-    exponents = exponents[:: 1 + len(exponents) // 6]
+    highest = np.log10(top) - lost * np.log10(top / LOWEST) / 8
+    exponents = [e for e in exponents[:: 1 + len(exponents) // 6] if e <= highest]
     ticks, labels = [10.0**e for e in exponents], [power(e) for e in exponents]
     axes.set_yticks(ticks + [top] * lost, labels + ["NaN or\ninfinity"] * lost)
     axes.set_yticks([], minor=True)
