@@ -89,7 +89,9 @@ def endless_text(nb):
 
 @attack()
 def endless_colours(nb):
-    """Code that Pygments colours in a time that grows with the square of its length, in a cell and in two fences."""
+    """Code that Pygments colours in a time that grows with the square of its length, in a cell and in two fences: all
+    of it is on the page. tests/classroom/test_markdown.py holds the time.
+    """
     add(nb, TORCH, "a = 'alert(1)'" + "\n\n\n " * 25_000 + "\nb = 2")
     for lexer, line in (("ipython3", "a = 1" + "\n\n\n " * 4_000), ("autohotkey", '%("' * 6_000)):
         nb["cells"].append(text(f"```{lexer}\n{line}\n```"))
