@@ -129,9 +129,9 @@ def scale_errors(axes: Axes, top: float, lost: bool) -> None:
     """
     axes.set_yscale("log")
     axes.set_ylim(LOWEST, top)
-    exponents = range(-1, int(np.log10(top)) + 1)
+    powers = range(-1, int(np.log10(top)) + 1)
     highest = np.log10(top) - lost * np.log10(top / LOWEST) / 8
-    exponents = [e for e in exponents[:: 1 + len(exponents) // 6] if e <= highest]
+    exponents = [e for e in powers[:: 1 + len(powers) // 6] if e <= highest]
     ticks, labels = [10.0**e for e in exponents], [power(e) for e in exponents]
     axes.set_yticks(ticks + [top] * lost, labels + ["NaN or\ninfinity"] * lost)
     axes.set_yticks([], minor=True)
