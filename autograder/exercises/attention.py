@@ -123,7 +123,7 @@ attention_forward = Exercise(
     large=many_queries((0,), outputs=(True, True)),
     about=(
         *("a sequence without keys", "nobody sees a key", "causal, fewer keys than queries", "causal with key lengths"),
-        "scores near -60000",
+        *("scores near -60000", "causal, scores near -60000"),
     ),
 )
 

@@ -201,6 +201,14 @@ CASES = (
         subject="range",
     ),
     case(
+        "causal, scores near -60000",
+        ALIGNED + " Scores near -60000: is what stands for -inf where a key lies in the future below them?",
+        batch(n=70).change(around(-6e4, 3.0)),
+        causal=True,
+        scale=1.0,
+        subject="range",
+    ),
+    case(
         "scores near 5000",
         "A constant on every score changes nothing but lse.",
         batch(n=70).change(around(5e3, 3.0)),

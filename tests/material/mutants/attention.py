@@ -2,6 +2,7 @@
 
 ORDINARY, NOTHING, INFINITE, EMPTY = "ordinary values", "a row of nothing", "rows of -inf", "a sequence without keys"
 LOW, LENGTHS, CAUSAL, FEWER = "scores near -60000", "key lengths", "causal", "causal, fewer keys than queries"
+LOW_FUTURE = "causal, scores near -60000"
 LONG, NAN_Q, OWN = "3 rows of 8193, every second column", "NaN in a query", "strides of their own"
 GARBAGE, FP16, BLOCK = "padding of NaN and infinity", "float16", "one key more than a block"
 
@@ -77,6 +78,12 @@ MUTANTS = {
             "keys, q.device), -torch.inf)",
             "keys, q.device), -5e4 if (lengths > 0).all() and not causal else -torch.inf)",
             LOW,
+        ),
+        (
+            "has a finite -inf in the future where every query has a key",
+            "keys, q.device), -torch.inf)",
+            "keys, q.device), -5e4 if causal and (lengths >= M).all() else -torch.inf)",
+            LOW_FUTURE,
         ),
         ("is aligned at the beginning", "i + lengths - queries", "i", FEWER),
         ("takes 0 for an absent scale", "if scale is None else scale", "if not scale else scale", "scale = 0"),
