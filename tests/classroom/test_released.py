@@ -8,6 +8,7 @@ from classroom import api, assert_success, copied, place
 from graded_kernels.autograder.classroom import grade
 from graded_kernels.autograder.classroom.nbgrader.solution_marks import END
 from graded_kernels.autograder.words import Exit
+from graded_kernels.course.build import ROOT
 from nbgrader.api import Gradebook
 
 
@@ -34,6 +35,18 @@ def test_a_release_that_fails_leaves_what_was_released(course):
     source.write_text(text)
     assert_success(api(course).generate_assignment("tiny", force=True))
     assert contents(released).keys() == {*before, "more/notes.txt"}
+
+
+def test_advice_for_code_models_lies_beside_a_released_notebook(course):
+    """That of the course, unless the assignment brings its own."""
+    (course / "AGENTS.md").write_text("of the course")
+    assert_success(api(course).generate_assignment("tiny", force=True))
+    assert (course / "release/tiny/AGENTS.md").read_text() == "of the course"
+
+    (course / "source/tiny/AGENTS.md").write_text("of the assignment")
+    assert_success(api(course).generate_assignment("tiny", force=True))
+    assert (course / "release/tiny/AGENTS.md").read_text() == "of the assignment"
+    assert (ROOT / "course/AGENTS.md").exists(), "which is what a class gets"
 
 
 def test_nothing_is_checked_for_an_assignment_that_the_gradebook_has_not(course, capsys):

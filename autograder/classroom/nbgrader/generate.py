@@ -16,6 +16,8 @@ from .borrowed import destination
 from .hints import Hints
 from .rebuild import grade_id
 
+ADVICE = "AGENTS.md"  # at the course root: for a code model that works beside a learner
+
 
 class GenerateAssignment(converters.GenerateAssignment):
     """A notebook that was graded can be released again as long as the gradebook's cells stay. nbgrader's own finds that
@@ -55,6 +57,15 @@ class GenerateAssignment(converters.GenerateAssignment):
         if place.is_dir():
             self._released[place] = Path(shutil.copytree(place, self._copies / assignment_id, symlinks=True))
         return bool(super().init_destination(assignment_id, student_id))
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """Copies the other files of the assignment, and the course's AGENTS.md where the assignment has none."""
+        super().init_assignment(assignment_id, student_id)
+        advice = Path(self.coursedir.root, ADVICE)
+        copy = Path(self.coursedir.root, destination(self, assignment_id, student_id), ADVICE)
+        if advice.is_file() and not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(advice, copy)
 
     def _restore(self) -> None:
         for place, copy in self._released.items():
