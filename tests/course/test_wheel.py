@@ -136,6 +136,43 @@ def test_the_first_report_of_the_readme(command):
 
 
 @pytest.mark.exhaustive
+def test_the_python_of_the_readme(run, tmp_path):
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    beginning = "import torch\nfrom graded_kernels.kernels import silu as my_rotary\n\n"
+    names = "rotary_in_pytorch, example = torch.nn.functional.silu, lambda seed, size: torch.randn(size, 5)\n"
+    (tmp_path / "block.py").write_text(beginning + names + block)
+    ran = run("block.py")
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.exhaustive
+def test_the_exercises_are_listed(command):
+    listed = command("list")
+    assert listed.returncode == 0 and "silu_backward" in listed.stdout
+
+
+@pytest.mark.exhaustive
+def test_a_file_of_somebodys_own_is_checked(command, tmp_path):
+    (tmp_path / "my_kernel.py").write_text((ROOT / "solutions/silu.py").read_text())
+    assert command("check", "silu_backward", "my_kernel.py").returncode == 0
+
+
+@pytest.mark.exhaustive
+def test_a_program_is_sanitized(command, tmp_path):
+    (tmp_path / "demo.py").write_text((ROOT / "examples/scaled/demo.py").read_text())
+    (tmp_path / "scaled.py").write_text((ROOT / "examples/scaled/scaled.py").read_text())
+    ran = command("sanitize", "demo.py")
+    assert ran.returncode == 0 and "nothing found" in ran.stdout + ran.stderr
+
+
+@pytest.mark.exhaustive
+def test_an_answer_cell_is_reset_or_the_command_says_what_it_needs(command, tmp_path):
+    refused = command("reset", "silu_backward", "--backend", "torch", "--notebooks", str(tmp_path))
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "Traceback" not in refused.stderr and len(refused.stderr.splitlines()) == 1
+
+
+@pytest.mark.exhaustive
 def test_a_function_beside_itself(command, tmp_path):
     (tmp_path / "f.py").write_text(
         "import torch\n\n\ndef f(x):\n    return x * 2\n\n\ndef arguments():\n    return torch.randn(3, 5)\n"
