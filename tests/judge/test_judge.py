@@ -225,6 +225,22 @@ def test_in_a_large_call_longer_sums_may_lose_as_many_times_more(ulp, status):
     assert {case.name: case.status for case in report.cases}[MEMORY] == status
 
 
+def test_in_a_large_call_a_mean_over_more_rows_has_a_share_of_each():
+    class Means(Gives):
+        def examine(self, call):
+            (x,) = call.args
+            return Examined(call, Outcome(outputs=(x / 2 if call.memory else x,)))
+
+    def inputs(generator):
+        return (torch.ones(8),)
+
+    large = Large(inputs, times=2, rows=(0,), dimension=0, shares=(0.5,))
+    record = replace(SILU, oracle=lambda x: x, peer=None, tolerance=Tolerance(1.0, 1.0, ""), large=large)
+    record = replace(record, cases=(Case("one", inputs, ""),), most_bytes=lambda x: 1 << 20)
+    report = judge(record, Means(limits_memory=True), Settings("torch"))
+    assert {case.name: case.status for case in report.cases}[MEMORY] == "pass"
+
+
 @pytest.mark.parametrize(
     "loaded, stored, status",
     [(100, 50, "pass"), (100, 51, "fail"), (8, 16, "pass"), (7, 16, "fail")],
