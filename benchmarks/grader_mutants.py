@@ -15,6 +15,7 @@ import datetime
 import fnmatch
 import hashlib
 import json
+import math
 import os
 import py_compile
 import resource
@@ -228,9 +229,13 @@ def modules_for(candidate: Candidate, tests: list[dict], budget: float) -> list[
     return sorted(chosen.items(), key=lambda item: -len(item[1]) / (1 + spent[item[0]]))
 
 
-def run(candidate: Candidate, stage: Stage, tests: list[dict], budget: float) -> dict:
-    """The row of one mutant. killed: the test that fails, or what ended the process; "" where it survives."""
-    groups = list(modules_for(candidate, tests, budget))
+def run(candidate: Candidate, stage: Stage, tests: list[dict], budget: float, asked: float = 0) -> dict:
+    """The row of one mutant. killed: the test that fails, or what ended the process; "" where it survives.
+
+    asked: seconds of the budget in which it survived before; those tests are not run again.
+    """
+    passed = {name for _, names in modules_for(candidate, tests, asked) for name in names}
+    groups = [(module, names - passed) for module, names in modules_for(candidate, tests, budget) if names - passed]
     chosen = {name for _, names in groups for name in names}
     file = stage.copy / candidate.path
     file.write_text(candidate.mutant.source, encoding="utf-8")
@@ -279,6 +284,7 @@ def main() -> None:
     parser.add_argument("--rooms", nargs="+", default=list(ROOMS), help="folders of autograder/")
     parser.add_argument("--budget", type=float, default=15, help="seconds of tests for each mutant")
     parser.add_argument("--only", default="*", help="mutants of these files, a pattern")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="after which no other mutant is begun")
     parser.add_argument("--page", action="store_true", help="writes grader_mutants.md beside this file")
     options = parser.parse_args()
     chosen = [c for c in sample(options.rooms, options.seed, options.count) if fnmatch.fnmatch(c.path, options.only)]
@@ -286,11 +292,13 @@ def main() -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = {row["id"]: row for row in map(json.loads, path.read_text().splitlines())} if path.exists() else {}
     done = {id for id, row in rows.items() if row["killed"] or row["budget"] >= options.budget}
+    end = time.monotonic() + 60 * options.minutes
     with Stage() as stage:
         tests = traced(stage)
         for number, candidate in enumerate(chosen, 1):
-            if candidate.id not in done:
-                row = rows[candidate.id] = run(candidate, stage, tests, options.budget)
+            if candidate.id not in done and time.monotonic() < end:
+                asked = rows[candidate.id]["budget"] if candidate.id in rows else 0
+                row = rows[candidate.id] = run(candidate, stage, tests, options.budget, asked)
                 with path.open("a") as file:
                     file.write(json.dumps(row) + "\n")
                 said = row["killed"] or f"SURVIVES {row['tests']} tests: {row['old']} -> {row['new']}"
