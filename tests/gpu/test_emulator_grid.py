@@ -38,8 +38,6 @@ def test_planted_bugs(bug, shuffle):
 ALONE = {
     "arithmetic_on_addresses": "an address that is not an argument plus an offset",
     "pointers_chosen_lane_by_lane": "an address that is not an argument plus an offset",
-    "sum_under_a_lock": "an atomic whose result is used: an order of the programs",
-    "the_last_program_sums_up": "an atomic whose result is used: an order of the programs",
     "every_program_may_raise_the_same_flag": "several programs store to one place",
     "a_store_that_changes_nothing_may_be_read": "several programs store to one place",
 }

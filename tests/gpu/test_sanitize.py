@@ -8,7 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from faultless import synchronisation
+from faultless import operations
 from graded_kernels.autograder.gpu.emulator import EmulatorError, access, poison
 from graded_kernels.autograder.gpu.sanitize import command
 from graded_kernels.autograder.gpu.sanitize.watching import watched
@@ -624,8 +624,8 @@ def test_a_launch_goes_on_behind_accesses_out_of_bounds_that_are_known():
 def test_a_launch_that_ran_one_by_one_is_told():
     events = []
     with watched(events.append, shim=False):
-        synchronisation.sum_under_a_lock()
+        operations.arithmetic_on_addresses()
         with pytest.raises(EmulatorError):
             double_unmasked[(2,)](torch.ones(5), torch.ones(5), 5, BLOCK=4)
-    why = "an atomic whose result is used: an order of the programs"
-    assert [event["alone"] for event in events if "alone" in event] == [{"kernel": "locked_kernel", "why": why}]
+    why = "an address that is not an argument plus an offset"
+    assert [event["alone"] for event in events if "alone" in event] == [{"kernel": "address_kernel", "why": why}]

@@ -130,18 +130,6 @@ def atomics_of_two_kinds(y_ptr):
 
 
 @triton.jit
-def claim(slot_ptr):
-    """An atomic whose result is used, in a function that is called as a statement."""
-    return tl.atomic_add(slot_ptr, 1)
-
-
-@triton.jit
-def atomic_claims(slot_ptr, y_ptr):
-    claim(slot_ptr)
-    tl.atomic_add(y_ptr + claim(slot_ptr), 1.0)
-
-
-@triton.jit
 def bound(x_ptr, i, n):
     """A device function with a loop."""
     while i < n:
@@ -253,7 +241,6 @@ PROGRAMS = {
     "own rows": (_into(torch.zeros(32), lambda y: own_rows[(13,)](X, y, 64, ROWS=5, BLOCK=32)), ""),
     "atomics": (_atomics, ""),
     "two kinds": (_into(torch.zeros(1, dtype=torch.int32), lambda y: atomics_of_two_kinds[(9,)](y)), "several kinds"),
-    "claims": (_into(torch.zeros(99), lambda y: atomic_claims[(40,)](torch.zeros(1, dtype=torch.int32), y)), "used"),
     "search": (_into(torch.zeros(64, dtype=torch.int32), lambda y: search[(64,)](INTS % 5, y, 64)), ""),
     "one stores": (_into(torch.zeros(32), lambda y: one_program_stores[(64,)](X, y, BLOCK=32)), ""),
     "shapes": (_into(torch.zeros(40, 10, 8, 16), lambda y: shapes[(40,)](_randn(40, 8, 16), y, M=8, N=16)), ""),

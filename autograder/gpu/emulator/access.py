@@ -17,8 +17,8 @@ from .poison import memory
 from .shadow import Clash, Shadow
 from .touched import KEPT, Touched
 
-_WARP = 32  # lanes that one warp may have: of a block of more, others have some
-_OPEN = 64  # loads by other warps that are held against a release: the last ones
+WARP = 32  # lanes that one warp may have: of a block of more, others have some
+OPEN = 64  # loads by other warps that are held against a release: the last ones
 PATIENCE = 1 << 14  # times that a program asks for one value, and does nothing else, before the launch ends
 
 # Takes a kind, a tensor's name, what makes it, and the place if it is not the line that is running.
@@ -169,10 +169,10 @@ class Access(Footprint):
 
     def _left_open(self, region: Region, offsets: np.ndarray, lanes: np.ndarray, loaded: bool) -> None:
         """Notes what other warps than the one that may release something load or store."""
-        if self.warps > 1 and (others := lanes >= _WARP).any():
+        if self.warps > 1 and (others := lanes >= WARP).any():
             self._open[loaded].append((region, offsets[others]))
             if loaded:
-                del self._open[loaded][:-_OPEN]
+                del self._open[loaded][:-OPEN]
 
     def _release(self, address: int, acquires: bool, releases: bool) -> None:
         """Has one thread of the program acquire or release the word at an address."""

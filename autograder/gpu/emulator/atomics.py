@@ -68,7 +68,7 @@ class Atomics(Integers):
         self._masked(mask)
         self._loose(rmwOp)
         old = self.access.atomic(
-            ptr.data, mask_of(mask), val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA, not self.unused
+            ptr.data, mask_of(mask), val.data.itemsize, orders(sem), perform, scope != SCOPE_CTA, not self.unused
         )
         return TensorHandle(old, val.dtype.scalar)
 
@@ -81,7 +81,7 @@ class Atomics(Integers):
         self.access.ordered = True
         self.emulator.loose("atomic")
         old = self.access.atomic(
-            ptr.data, None, val.data.itemsize, _orders(sem), perform, scope != SCOPE_CTA, not self.unused
+            ptr.data, None, val.data.itemsize, orders(sem), perform, scope != SCOPE_CTA, not self.unused
         )
         return TensorHandle(old, cmp.dtype.scalar)
 
@@ -120,7 +120,7 @@ class Atomics(Integers):
         return self.access.load(ptr.data, mask, filler, filler, scope != SCOPE_CTA)
 
     def _acquire(self, ptr: TensorHandle, lanes: np.ndarray, sem: Any, scope: Any) -> None:
-        if _orders(sem)[0] and scope != SCOPE_CTA:
+        if orders(sem)[0] and scope != SCOPE_CTA:
             self.access.acquire(ptr.data[lanes], numpy_type(ptr.get_element_ty()).itemsize)
 
     def create_descriptor_reduce(self, kind: Any, desc: Any, value: TensorHandle, indices: list[TensorHandle]) -> None:
@@ -141,7 +141,7 @@ class Atomics(Integers):
             self.unused = False
 
 
-def _orders(sem: Any) -> tuple[bool, bool]:
+def orders(sem: Any) -> tuple[bool, bool]:
     """Returns whether an atomic of these semantics acquires, and whether it releases."""
     return (
         sem in (_SEMANTICS.ACQUIRE, _SEMANTICS.ACQUIRE_RELEASE),

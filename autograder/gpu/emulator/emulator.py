@@ -54,8 +54,9 @@ class Emulator:
     result; alone they are not faults.
 
     together (a class attribute, True): run as many programs of a launch at one time as ``memory`` allows (`grid`); one
-        program at a time finds the same. A launch that cannot run together, because something is to be reported or an
-        order is needed, is undone and runs one program at a time; `fallbacks` says which, and why.
+        program at a time finds the same. Where programs use what several atomics on one element return, it is another
+        of the orders that a GPU may take; else the bits are the same. A launch that cannot run together, because
+        something is to be reported, is undone and runs one program at a time; `fallbacks` says which, and why.
     lockstep (a class attribute, True): programs that differ in the rounds of a loop or the side of an ``if`` wait for
         each other; otherwise each group of them begins the kernel anew. Both find the same.
     memory (a class attribute, 256 MiB): bytes that the values of the programs running together may take, besides the

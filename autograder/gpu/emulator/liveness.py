@@ -86,7 +86,7 @@ class _Liveness:
 
     def _branch(self, node: ast.If, after: set[str]) -> set[str]:
         first, second = self.block(node.body, after), self.block(node.orelse, after)
-        if _straight(node.body) and _straight(node.orelse):
+        if is_straight(node.body) and is_straight(node.orelse):
             first_stored, second_stored = _stored(node.body), _stored(node.orelse)
             self.names[node] = BranchNames(
                 kept=frozenset((first_stored | second_stored) & after),
@@ -111,19 +111,19 @@ class _Liveness:
             before = self.block(node.body, head) - targets
             self._loops.pop()
             more, head = not before <= head, head | before
-        if not node.orelse and _straight(node.body):
+        if not node.orelse and is_straight(node.body):
             stored = _stored(node.body) | targets
             used = self._local & head & (_read(*node.body) | stored | again)
             self.names[node] = LoopNames(kept=frozenset(stored & after), used=frozenset(used - targets))
         return head | first
 
 
-def _straight(body: list[ast.stmt], in_loop: bool = False) -> bool:
+def is_straight(body: list[ast.stmt]) -> bool:
     """Returns whether a block is left at its end alone, and stores in variables alone."""
     inside = [part for node in body for part in ast.walk(node)]
     if any(isinstance(part, _SCOPES) or _stores_in_object(part) for part in inside):
         return False
-    return all(_left_at_its_end(node, in_loop) for node in body)
+    return all(_left_at_its_end(node, in_loop=False) for node in body)
 
 
 def _left_at_its_end(node: ast.stmt, in_loop: bool) -> bool:

@@ -37,6 +37,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
+from .critical_sections import is_in_turn, waits
 from .liveness import BranchNames, LiveNames, LoopNames
 
 
@@ -50,6 +51,8 @@ class Lockstep(ast.NodeTransformer):
         """A loop over ``interpreter_semantic.counted(range, a, b)``."""
         self.generic_visit(node)
         names = self._names.get(node)
+        if isinstance(names, LoopNames) and isinstance(node.target, ast.Name) and is_in_turn(node):
+            return _turn(node, node.target.id, names)
         if not isinstance(names, LoopNames) or not isinstance(node.iter, ast.Call):
             return node
         node.iter.func = _attribute(_name_of(node), "over")
@@ -67,19 +70,8 @@ class Lockstep(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         """A branch."""
         self.generic_visit(node)
-        names, it = self._names.get(node), _name_of(node)
-        if not isinstance(names, BranchNames):
-            return node
-        first = [_taken(it, "moved", names.first_used), *node.body]
-        made: list[ast.stmt] = [
-            _region(it, "lockstep_branch", names),
-            ast.If(_method(it, "first", node.test), first, []),
-        ]
-        if node.orelse:
-            second = [_taken(it, "moved", names.restored | names.second_used), *node.orelse]
-            made.append(ast.If(_method(it, "second"), second, []))
-        made.append(_merged(it, names.kept | names.first_used | names.second_used))
-        return _placed(node, made)
+        names = self._names.get(node)
+        return _branch(node, names, _name_of(node)) if isinstance(names, BranchNames) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         """A choice."""
@@ -101,6 +93,44 @@ def _loop(node: ast.For | ast.While, names: LoopNames) -> list[ast.stmt]:
     it = _name_of(node)
     node.body = [_taken(it, "moved", names.used), *node.body, _merged(it, names.kept)]
     return _placed(node, [_region(it, "lockstep_loop", names), node, _taken(it, "moved", names.kept | names.used)])
+
+
+def _branch(node: ast.If, names: BranchNames, it: str) -> list[ast.stmt]:
+    if node.orelse and waits(node.body) and not waits(node.orelse):
+        node, names = _other_first(node, names)
+    first = [_taken(it, "moved", names.first_used), *node.body]
+    made: list[ast.stmt] = [
+        _region(it, "lockstep_branch", names),
+        ast.If(_method(it, "first", node.test), first, []),
+    ]
+    if node.orelse:
+        second = [_taken(it, "moved", names.restored | names.second_used), *node.orelse]
+        made.append(ast.If(_method(it, "second"), second, []))
+    made.append(_merged(it, names.kept | names.first_used | names.second_used))
+    return _placed(node, made)
+
+
+def _other_first(node: ast.If, names: BranchNames) -> tuple[ast.If, BranchNames]:
+    """The second side first: the first one may wait for what programs do there."""
+    test = _method("interpreter_semantic", "logical_not", node.test)
+    of_both = BranchNames(
+        names.kept,
+        names.second_stored,
+        names.first_stored,
+        names.second_used,
+        names.first_used,
+        names.second_stored & names.first_used,
+    )
+    return ast.copy_location(ast.If(test, node.orelse, node.body), node), of_both
+
+
+def _turn(node: ast.For, turn: str, names: LoopNames) -> ast.For:
+    """A round is a branch that those take whose turn it is."""
+    nothing = frozenset[str]()
+    of_branch = BranchNames(names.kept, names.kept, nothing, names.used, nothing, nothing)
+    branch = ast.copy_location(ast.If(ast.Name(turn, ast.Load()), node.body, []), node)
+    node.body = _branch(branch, of_branch, f"_lockstep{turn}")
+    return node
 
 
 def _name_of(node: ast.stmt | ast.IfExp) -> str:

@@ -47,7 +47,7 @@ from . import (
 from .atomics import Atomics
 from .builder import StrictBuilder
 from .findings import EmulatorError
-from .grid import lockstep
+from .grid import lockstep, turns
 from .handles import numpy_type
 from .integers import Integers
 from .reduction import StrictReduce, StrictScan
@@ -187,6 +187,7 @@ class Patches:
         self._set(semantic, "lockstep_loop", lockstep.Loop)
         self._set(semantic, "lockstep_branch", lockstep.Branch)
         self._set(semantic, "lockstep_choice", lockstep.Choice)
+        self._set(semantic, "turns", turns.turns)
         self._set(semantic, "refuse", refuse)
         self._set(semantic, "unused", dialect.unused)
         self._set(semantic, "make_tensor_descriptor", dialect.with_constant_stride(semantic.make_tensor_descriptor))

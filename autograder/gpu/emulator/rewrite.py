@@ -20,6 +20,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 
 from . import builtin_functions
+from .critical_sections import with_turns
 from .findings import EmulatorError, Finding
 from .liveness import names_of
 from .lockstep_text import Lockstep
@@ -38,7 +39,7 @@ def rewritten(rewriter: Any, mark: Mark | None = None) -> types.FunctionType:
         return cast(types.FunctionType, rewriter.fn)
     tree, names = syntax(rewriter.fn), {}
     if not rewriter.fn.__code__.co_filename.startswith(_TRITON):
-        names = names_of(with_single_exit(tree))
+        names = names_of(with_turns(with_single_exit(tree)))
     strict = rewriter.ast_transformer.visit(mark(rewriter.fn, tree) if mark else tree)
     return _function(rewriter.fn, Lockstep(names).visit(strict))
 

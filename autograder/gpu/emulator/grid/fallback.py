@@ -18,6 +18,10 @@ class Traced(BaseException):
     """The pass begins anew and remembers what it loads of a tensor that it turned out to store to."""
 
 
+class InOrder(BaseException):
+    """The launch begins anew and has its passes in the order in which one program at a time would run."""
+
+
 class NoLockstep(BaseException):
     """One array cannot hold the variables of programs that wait for each other: in this launch they part for good."""
 

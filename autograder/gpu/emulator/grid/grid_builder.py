@@ -14,7 +14,7 @@ from triton.runtime.interpreter import TensorHandle
 from ...borrowed import ir
 from .. import offsets
 from ..access import Access
-from ..atomics import SCOPE_CTA, Mask, mask_of
+from ..atomics import SCOPE_CTA, Mask, mask_of, orders
 from ..builder import StrictBuilder
 from ..findings import current_place
 from ..handles import kept, numpy_type
@@ -22,11 +22,12 @@ from .fallback import Fallback, TooWide
 from .memory import Memory
 from .pointers import BlockPointer, Descriptor, Pointer, stored
 from .programs import Programs
+from .turns import WordChange
 
 _RMW = ir.ATOMIC_OP
 # What numpy calls them, and the kind: those of one kind may change places. A float's maximum is done on its bits, as
 # Triton does it, by a signed maximum of the positive values and an unsigned minimum of the negative ones.
-_ATOMIC = {
+_ATOMIC: dict[Any, tuple[Any, str]] = {
     _RMW.ADD: (np.add, "add"),
     _RMW.FADD: (np.add, "add"),
     _RMW.MAX: (np.maximum, "max"),
@@ -36,6 +37,7 @@ _ATOMIC = {
     _RMW.AND: (np.bitwise_and, "and"),
     _RMW.OR: (np.bitwise_or, "or"),
     _RMW.XOR: (np.bitwise_xor, "xor"),
+    _RMW.XCHG: (lambda old, value: value, ""),
 }
 _OF_FLOATS = {"umin": "max", "umax": "min"}
 
@@ -257,27 +259,57 @@ class GridBuilder(StrictBuilder):
             kind = _OF_FLOATS.get(kind, kind)
         if scope == SCOPE_CTA:
             raise Fallback("an atomic of scope cta: whether two programs meet")
-        if not self.unused:
-            raise Fallback("an atomic whose result is used: an order of the programs")
         if operation is None or val.data.dtype == np.float16 or val.dtype.scalar == tl.bfloat16:
             raise Fallback("an atomic that numpy does not do in the same way")
         self._reached(ptr)
         self._masked(mask)
         self._loose(rmwOp)
-        self.memory.atomic(ptr, val.data, mask_of(mask), kind, operation)
-        return TensorHandle(np.zeros(1, val.data.dtype), val.dtype.scalar)
+        if self.unused and kind and not self.memory.storage(ptr.region).exchanged:
+            self.memory.atomic(ptr, val.data, mask_of(mask), kind, operation)
+            return TensorHandle(np.zeros(1, val.data.dtype), val.dtype.scalar)
+        return self.exchanged_with(ptr, (val.data,), mask_of(mask), operation, sem, val.dtype.scalar)
 
-    def create_atomic_cas(self, *args: Any) -> NoReturn:
-        raise Fallback("an atomic whose result is used: an order of the programs")
+    def create_atomic_cas(
+        self, ptr: TensorHandle, cmp: TensorHandle, val: TensorHandle, sem: Any, scope: Any
+    ) -> TensorHandle:
+        _known(ptr)
+        if scope == SCOPE_CTA:
+            raise Fallback("an atomic of scope cta: whether two programs meet")
+        self._loose(None)
+        words = tuple(np.ascontiguousarray(a.data).view(f"u{val.data.itemsize}") for a in (cmp, val))
+        old = self.exchanged_with(ptr, words, np.ones(1, bool), _compared_and_swapped, sem, cmp.dtype.scalar)
+        return TensorHandle(old.data.view(cmp.data.dtype), old.dtype)
+
+    def exchanged_with(
+        self,
+        ptr: Pointer,
+        operands: tuple[np.ndarray, ...],
+        mask: np.ndarray,
+        change: WordChange,
+        sem: Any,
+        dtype: tl.dtype,
+    ) -> TensorHandle:
+        """An atomic whose result counts, or whose order does. Of programs that come to it together the one that one
+        program at a time would run first is the first.
+        """
+        if operands[0].itemsize != ptr.region.itemsize:
+            raise Fallback("an atomic on elements of another size")
+        self.access.ordered |= not self.unused
+        old = self.memory.exchange(ptr, operands, mask, change, orders(sem), used=not self.unused)
+        return TensorHandle(old, dtype)
 
     def create_atomic_load(self, *args: Any) -> NoReturn:
-        self.create_atomic_cas()
+        raise Fallback("an atomic that loads: it may wait for what another program stores")
 
     def create_atomic_poll(self, *args: Any) -> NoReturn:
-        self.create_atomic_cas()
+        self.create_atomic_load()
 
     def map_elements(self, *args: Any) -> NoReturn:
         raise Fallback("a function that is called for each element")
+
+
+def _compared_and_swapped(old: np.ndarray, expected: np.ndarray, value: np.ndarray) -> np.ndarray:
+    return np.where(old == expected, value, old)
 
 
 def alike(*arrays: np.ndarray) -> list[np.ndarray]:

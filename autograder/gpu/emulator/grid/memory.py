@@ -4,17 +4,21 @@ from collections.abc import Callable, Set
 
 import numpy as np
 
-from ..access import Access
+from ..access import OPEN, WARP, Access
 from ..address_space import Region
 from ..shadow import Shadow
 from ..touched import KEPT
 from .earlier_access import Earlier
-from .fallback import Fallback, Traced
+from .fallback import Fallback, InOrder, Traced
 from .lanes import Lanes
 from .places import Places
 from .pointers import Pointer
 from .programs import Programs
-from .storage import SEVERAL, Storage
+from .releases import Releases
+from .storage import SEVERAL, Accessed, Exchange, Storage
+from .turns import WordChange
+
+_MOST_POLLS = 64  # atomics that change nothing, in one launch
 
 
 class Memory:
@@ -22,7 +26,10 @@ class Memory:
 
     ranks: where in the launch's order each program comes, or None where they come by number. remembered: of `Storage`.
     traced: kernels and tensors of which loads are remembered, since the kernel stores to them as well.
+    in_order: whether atomics are done at once, so that passes have the programs in the launch's order.
     """
+
+    in_order = False
 
     def __init__(
         self,
@@ -36,16 +43,28 @@ class Memory:
     ):
         self.access, self._shadow, self._pattern, self._undefined = access, shadow, pattern, undefined
         self._ranks, self._remembered, self._traced = ranks, remembered, traced
+        self._begin_launch()
+
+    def _begin_launch(self) -> None:
         self._storages: dict[int, Storage] = {}
         self._traffic: dict[int, tuple[Region, dict[str, int]]] = {}
+        self._releases = Releases()
+        self._polls = 0
+        self._latest = -1  # of the programs that have done an atomic at once
 
     # passes
+
+    def by_number(self, numbers: np.ndarray) -> np.ndarray:
+        """Programs that run together, as the arrays have them."""
+        return numbers if self._ranks is None else np.sort(numbers)
 
     def begin(self, programs: Programs) -> None:
         """Begins a pass of these programs."""
         self._all = programs
         self.switch(programs)
-        self._stored = False
+        self._stored = self._exchanged = False
+        self._latest_before = self._latest
+        self._open: dict[bool, list[tuple[np.ndarray, Storage, Accessed]]] = {False: [], True: []}  # since a barrier
         for storage in self._storages.values():
             storage.begin()
         self._stores: list[Earlier] = []  # since the last barrier
@@ -72,6 +91,8 @@ class Memory:
 
     def put_off(self, rows: np.ndarray) -> None:
         """Takes back what some programs (by row) of this pass stored: they will begin anew."""
+        if self._exchanged:
+            raise Fallback("programs part after an atomic whose result is used")
         if any(storage.final for storage in self._storages.values()):
             raise Fallback("programs part after so many atomics that some are done")
         if self._stored:
@@ -83,6 +104,7 @@ class Memory:
         for storage in self._storages.values():
             storage.put_back()
         self.access.kept.clear()
+        self._begin_launch()
 
     def settle(self) -> None:
         """Does the atomics that are due."""
@@ -110,7 +132,8 @@ class Memory:
         address = region.address
         if address not in self._storages:
             kept = self.access.kept_of(region)
-            self._storages[address] = Storage(self._shadow(region), kept, self.access.first, self._remembered)
+            shadow, first = self._shadow(region), self.access.first
+            self._storages[address] = Storage(shadow, kept, first, self._remembered, self._releases)
         return self._storages[address]
 
     def stored(self) -> "list[tuple[int, slice | np.ndarray, np.ndarray]]":
@@ -126,7 +149,7 @@ class Memory:
     @property
     def atomics(self) -> bool:
         """Returns whether the launch has done atomics."""
-        return any(storage.atomics for storage in self._storages.values())
+        return any(storage.atomics or storage.exchanged for storage in self._storages.values())
 
     def barrier(self) -> None:
         """Has the threads of every program wait for each other."""
@@ -136,11 +159,35 @@ class Memory:
 
     def exchanged(self) -> None:
         """Notes that the threads of every program have exchanged what they had loaded."""
+        if any(self._open.values()):
+            self._close(self._rows())
         if self._loads:
             rows = self._rows()
             self._loads = {address: _of_others(loads, rows) for address, loads in self._loads.items()}
         if self.programs.live.size == len(self._all.numbers):
             self._untraced.clear()
+
+    def _close(self, waited: np.ndarray) -> None:
+        """Forgets what the threads of these rows had done before they came to a barrier."""
+        every = waited.size == len(self._all.numbers)
+        for loaded, accesses in self._open.items():
+            left = [] if every else [one for one in accesses if not _contains(waited, one[0])]
+            self._open[loaded] = left
+
+    def _left_open(self, storage: Storage, access: Accessed, width: int) -> None:
+        """Notes what other warps than the one that may release something load or store."""
+        if self.access.warps > 1 and width > WARP:
+            accesses = self._open[access.loaded]
+            accesses.append((self._rows(), storage, access))
+            if access.loaded:
+                del accesses[:-OPEN]
+
+    def _hurry(self) -> None:
+        """Has what threads of the programs that go on have done come before nothing, if they have not waited."""
+        rows = self._rows()
+        for done, storage, access in (*self._open[False], *self._open[True]):
+            if np.isin(done, rows).any():
+                storage.hurry(access)
 
     def _rows(self) -> np.ndarray:
         """The rows of the pass that go on."""
@@ -197,7 +244,8 @@ class Memory:
 
     def _load(self, region: Region, lanes: Lanes) -> np.ndarray:
         storage, places = self._place("load", region, lanes)
-        values = storage.read(places, self._readers(lanes), self._pattern(region))
+        values, access = storage.read(places, self._readers(lanes), self._pattern(region))
+        self._left_open(storage, access, lanes.width)
         self._count(region, "loaded", lanes.distinct())
         return values
 
@@ -223,7 +271,8 @@ class Memory:
             return
         storage, places = self._place("store", region, lanes)
         values = np.ascontiguousarray(lanes.pick(only(values)))
-        storage.write(places, values.view(storage.words.dtype), lanes, only(self._numbers))
+        access = storage.write(places, values.view(storage.words.dtype), lanes, only(self._numbers))
+        self._left_open(storage, access, lanes.width)
         self._count(region, "stored", lanes.counts())  # no element twice, or the storage would have said so
         self._stored = True
         store = Earlier(region, self._rows(), only(pointer.offsets), only(mask))
@@ -249,6 +298,70 @@ class Memory:
         for way in ("loaded", "stored"):
             self._count(region, way, lanes.counts())
 
+    def exchange(
+        self,
+        pointer: Pointer,
+        operands: tuple[np.ndarray, ...],
+        mask: np.ndarray,
+        change: WordChange,
+        orders: tuple[bool, bool],
+        used: bool,
+    ) -> np.ndarray:
+        """Does an atomic at once, the programs one after the other in the launch's order; returns the old values.
+
+        change: makes the new values of the old ones and the operands. orders: whether it acquires, and releases.
+        """
+        region, live = pointer.region, self.programs.live
+        shape = len(self._numbers), *pointer.offsets.shape[1:]
+        offsets, mask, *operands_ = (
+            self.programs.only_live(np.broadcast_to(a, shape)) for a in (pointer.offsets, mask, *operands)
+        )
+        ranks, lanes = self._in_turn(live), Lanes(offsets, mask)
+        result = np.zeros(shape, operands[0].dtype)
+        if lanes.at.size:
+            storage, places = self._place("atomic", region, lanes)
+            owners, alone = lanes.owners(self._numbers[live]).ravel(), lanes.width == 1
+            picked = tuple(np.ascontiguousarray(lanes.pick(a)).ravel() for a in operands_)
+            by_lane = np.ascontiguousarray(lanes.owners(ranks)).ravel()
+            exchange = Exchange(change, picked, by_lane, self._rank_of, alone, *orders)
+            old, new = storage.exchange(places.in_one_row(), owners, exchange, self._pattern(region))
+            self._stored = True
+            if alone and orders[1]:
+                self._hurry()
+            self._polled(old, new)
+            values = np.zeros((live.size, *shape[1:]), old.dtype)
+            if lanes.every:
+                values[...] = old.reshape(values.shape)
+            else:
+                lanes.put(old if lanes.flat is not None else old.reshape(lanes.rows, -1), values)
+            result[live] = values
+            for way in ("loaded", "stored"):
+                self._count(region, way, lanes.counts())
+        if lanes.width == 1 and used:  # its result goes to all threads of a program
+            self.barrier()
+        return result
+
+    def _in_turn(self, live: np.ndarray) -> np.ndarray:
+        """The ranks of programs that do an atomic at once; the launch begins anew if passes are not in its order."""
+        if not self.in_order:
+            self.in_order = True
+            if self._ranks is not None and len(self._all.numbers) < self._ranks.size:
+                raise InOrder
+        ranks = self.ranks(live)
+        if ranks.min() <= self._latest_before:
+            raise Fallback("programs that part and come to an atomic out of order")
+        self._latest, self._exchanged = max(self._latest, int(ranks.max())), True
+        return ranks
+
+    def _rank_of(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers if self._ranks is None else self._ranks[numbers]
+
+    def _polled(self, old: np.ndarray, new: np.ndarray) -> None:
+        """Gives up where programs may wait for others, which do not go on meanwhile."""
+        self._polls += bool((old == new).any())
+        if self._polls > _MOST_POLLS:
+            raise Fallback("programs that wait for each other")
+
     # checks
 
     def _place(self, verb: str, region: Region, lanes: Lanes) -> tuple[Storage, Places]:
@@ -272,6 +385,10 @@ class Memory:
             rows[self._rows()] = counts
             counts = rows
         self._moved.append((region, way, counts * region.itemsize))
+
+
+def _contains(rows: np.ndarray, some: np.ndarray) -> bool:
+    return np.array_equal(rows, some) or bool(np.isin(some, rows).all())
 
 
 def _of_others(accesses: list[Earlier], rows: np.ndarray) -> list[Earlier]:

@@ -16,7 +16,7 @@ from ..access import Access
 from ..address_space import Region
 from ..claims import Claims, FalseClaim
 from ..findings import Finding, Place, current_place, is_defect
-from .fallback import Defect, Fallback, NoLockstep, TooWide, Traced
+from .fallback import Defect, Fallback, InOrder, NoLockstep, TooWide, Traced
 from .freed_memory import keep_freed_memory
 from .grid_builder import GridBuilder
 from .grid_reduction import GridReduce, GridScan
@@ -91,7 +91,8 @@ def run(
     nothing had been run, as it is where it raises Defect.
 
     order: program numbers as one program at a time would run them, of all programs or of some. Only atomics ask for it:
-    programs of which none reads what another stores leave the same bits in any order.
+    programs of which none reads what another stores leave the same bits in any order, and of those that do, each comes
+    after the other by an atomic (`releases`).
     """
     watcher, printed = _Watcher(emulator), io.StringIO()
     ranks = None if emulator.shuffle is None else np.argsort(order)
@@ -111,7 +112,7 @@ def run(
     keep_freed_memory()
     try:
         with _Patches(memory, watcher, lanes), np.errstate(all="ignore"):
-            _passes(fn, arguments, grid, memory, order if ranks is None else np.sort(order), printed)
+            _passes(fn, arguments, grid, memory, order, printed)
             memory.settle()
     except (Fallback, Exception) as reason:  # a kernel's own error is told by program
         memory.undo()
@@ -146,13 +147,13 @@ def _passes(
     arguments: dict[str, Any],
     grid: tuple[int, int, int],
     memory: Memory,
-    numbers: np.ndarray,
+    order: np.ndarray,
     printed: io.StringIO,
 ) -> None:
     builder = interpreter.interpreter_builder
     builder.set_grid_dim(*grid)
     ready = {name: pointers(value, memory.access.space) for name, value in arguments.items()}
-    todo = [numbers]
+    todo = [memory.by_number(order)]
     memory.access.started = 1
     while todo:
         some = todo.pop()
@@ -160,17 +161,21 @@ def _passes(
         if len(some) > most:
             todo.append(some[most:])
             some = some[:most]
-        builder.programs = programs = Programs(some, grid)
+        builder.programs = programs = Programs(memory.by_number(some), grid)
         memory.begin(programs)
         said = printed.tell()
         try:
             fn(**ready)
-        except (TooWide, NoLockstep, Traced) as reason:  # in smaller passes, programs that part, or with more notes
+        except (TooWide, NoLockstep, Traced, InOrder) as reason:  # in smaller passes, programs that part, more notes
             builder.lockstep &= not isinstance(reason, NoLockstep)
-            memory.restart()
+            if memory.in_order:  # what an atomic has given to a program is not taken back
+                memory.undo()
+                todo, said, memory.access.started = [order], 0, 1
+            else:
+                memory.restart()
+                todo.append(some)
             printed.seek(said)
             printed.truncate()
-            todo.append(some)
             continue
         memory.end()
         memory.access.started = 2  # what a compiler prints has been printed

@@ -31,10 +31,21 @@ class Places:
             places._at = self._at.astype(np.int64) + distance
         return places
 
+    def in_one_row(self) -> "Places":
+        """The same places as one row of lanes."""
+        places = copy.copy(self)
+        places.shape, places._at = (self.size,), None if self._at is None else self._at.ravel()
+        return places
+
     @property
     def at(self) -> np.ndarray:
         """The offsets."""
         return np.arange(self.low, self.high + 1).reshape(self.shape) if self._at is None else self._at
+
+    @property
+    def units(self) -> "slice | np.ndarray":
+        """The offsets, as a slice where they are one run."""
+        return slice(self.low, self.high + 1) if self._at is None else self._at
 
     def take(self, words: np.ndarray) -> np.ndarray:
         """A copy of what is there."""

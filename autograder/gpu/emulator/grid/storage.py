@@ -2,18 +2,24 @@
 
 A writer's stamp is `shadow.Shadow`'s, ``4 * program + 2 * atomic + changed``. Checks err on one side: what may be a
 finding raises `Fallback`. Nothing is raised only where no program reads or stores what another stores, so that the
-programs may run in any order. Atomics are done when all programs have run, as no program reads what they leave.
+programs may run in any order, or where `releases` has the one come after the other. Atomics whose result nobody uses
+are done when all programs have run, as no program reads what they leave; the others are done at once.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ..footprint import BLOCK, Kept
+from ..order import LATE
 from ..shadow import Pages, Shadow, zeros
 from .fallback import Fallback
 from .lanes import Lanes
 from .places import Places
+from .releases import Releases
+from .turns import WordChange, one_after_another
 
 SEVERAL = -1  # read by more than one program
 _MOST_DUE = 1 << 20  # lanes of atomics that are put off, where they may change places
@@ -29,27 +35,57 @@ class _Due(NamedTuple):
     owners: np.ndarray
 
 
+@dataclass
+class Accessed:
+    """An access that was made. owners: the program of each lane, or of all. when: as `Releases` count."""
+
+    places: Places
+    owners: np.ndarray | int
+    when: int
+    loaded: bool
+    stamped: bool
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """An atomic that is done at once. change: makes the new words of the old ones and the ``operands``.
+
+    ranks: of each lane's program, where in the launch's order it comes, as ``rank_of`` says it of a program's number.
+    alone: each program has one lane.
+    """
+
+    change: WordChange
+    operands: tuple[np.ndarray, ...]
+    ranks: np.ndarray
+    rank_of: Callable[[np.ndarray], np.ndarray]
+    alone: bool
+    acquires: bool
+    releases: bool
+
+
 class Storage:
     """The words of one storage in units of its smallest access.
 
     kept: what it held before the launch. first: the launch's first program number. remembered: the most offsets of
     loads that are kept as they are; more become stamps, as they all do when the storage is stored to. What is only
-    loaded costs no stamps.
+    loaded costs no stamps. releases: the launch's.
+    exchanged: whether an atomic was done at once.
     """
 
-    def __init__(self, shadow: Shadow, kept: Kept, first: int, remembered: int):
+    def __init__(self, shadow: Shadow, kept: Kept, first: int, remembered: int, releases: Releases):
         self.words = kept.raw[: kept.raw.size // shadow.unit * shadow.unit].view(f"u{shadow.unit}")
         self.address, self.unit = shadow.address, shadow.unit
         self.writer = cast(np.ndarray, shadow.writer)  # or `Pages`, which are read with `take` alone
         self._told = shadow.reader
-        self._first, self._remembered = first, remembered
+        self._first, self._remembered, self._releases = first, remembered, releases
         self._huge = isinstance(shadow.writer, Pages)
         self._kept, self._stamped = kept, dict[int, np.ndarray]()  # by block: which units had stamps before
         self._least, self._most = self.words.size, -1  # of all units stored
-        self._reads: list[tuple[Places, np.ndarray | int]] = []
+        self._reads: list[Accessed] = []
         self._read_lanes = 0
         self._readers: np.ndarray | None = None
-        self._loaded = False
+        self._when: dict[bool, np.ndarray] = {}  # of the stamp at each unit, by whether it is a reader's
+        self._loaded = self._written = self.exchanged = False
         self.atomics: dict[str, tuple[int, int]] = {}  # least and greatest element, by kind
         self._due: list[_Due] = []
         self._lanes = 0  # of all that were due at one time
@@ -115,7 +151,68 @@ class Storage:
         """Returns whether the launch has stored any of these elements."""
         return self._touched(places) and bool((places.take(self.writer) >= 4 * self._first).any())
 
-    def read(self, places: Places, owners: np.ndarray | int, pattern: np.ndarray | None) -> np.ndarray:
+    def _ordered_behind(
+        self,
+        foreign: np.ndarray,
+        programs: np.ndarray,
+        places: Places,
+        owners: np.ndarray | int,
+        loaded: bool,
+        now: int = LATE,
+    ) -> bool:
+        """Returns whether what other ``programs`` did where ``foreign`` is set comes before what the owners do."""
+        if not foreign.any():
+            return True
+        if not self._releases.time:
+            return False
+        when = places.take(self._when[loaded]) if loaded in self._when else 0
+        lanes = [np.broadcast_to(column, foreign.shape)[foreign] for column in (programs, when, owners)]
+        changes = np.ones(lanes[0].size, bool)  # neighbours are mostly alike
+        changes[1:] = False
+        for lane in lanes:
+            changes[1:] |= lane[1:] != lane[:-1]
+        return self._releases.order(set(zip(*(lane[changes].tolist() for lane in lanes), strict=True)), now)
+
+    def _behind_stores(self, places: Places, owners: np.ndarray | int, plain: bool = False) -> bool:
+        """Returns whether all that other programs stored there comes before. plain: without atomics."""
+        if not self._touched(places):
+            return True
+        stamps = places.take(self.writer)
+        foreign = (stamps >= 4 * self._first) & (stamps >> 2 != owners)
+        if plain:
+            foreign &= stamps & 2 == 0
+        return self._ordered_behind(foreign, stamps >> 2, places, owners, loaded=False)
+
+    def _behind_reads(self, places: Places, owners: np.ndarray) -> bool:
+        """Returns whether all that other programs read there comes before; then these reads are forgotten."""
+        if not self._reads and self._readers is None:
+            return True
+        readers = self._stamp_reads()
+        seen = places.take(readers)
+        foreign = (seen != 0) & (seen != owners)
+        if not self._ordered_behind(foreign, seen, places, owners, loaded=True):
+            return False
+        if foreign.any():
+            readers[places.at[foreign]] = 0  # who comes behind this store comes behind them
+        return True
+
+    def _date(self, at: "slice | np.ndarray", when: int | np.ndarray, loaded: bool) -> None:
+        """Notes the time of stamps; where there is no array all are from before the first release."""
+        if loaded not in self._when and np.any(when):
+            self._when[loaded] = zeros(self.words.size)
+        if loaded in self._when:
+            self._when[loaded][at] = when
+
+    def hurry(self, access: Accessed) -> None:
+        """Has what threads did that have not come to a barrier come before nothing: another thread has released."""
+        access.when = LATE
+        if access.stamped:
+            places = access.places
+            stamps = places.take(cast(np.ndarray, self._readers)) if access.loaded else places.take(self.writer) >> 2
+            mine = stamps == access.owners
+            self._date(places.at[mine], LATE, access.loaded)
+
+    def read(self, places: Places, owners: np.ndarray | int, pattern: np.ndarray | None) -> tuple[np.ndarray, Accessed]:
         """The words there. owners: the program of each lane, or of all. pattern: the poison in memory that was never
         written.
         """
@@ -123,17 +220,16 @@ class Storage:
         if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
         values = places.take(self.words)
-        if self._touched(places):
-            stamps = places.take(self.writer)
-            if ((stamps >= 4 * self._first) & (stamps >> 2 != owners)).any():
-                raise Fallback("a program reads what another stored")
+        if not self._behind_stores(places, owners):
+            raise Fallback("a program reads what another stored")
         self._unwritten(places, values, pattern)
+        access = Accessed(places, owners, self._releases.time, loaded=True, stamped=False)
         if not self._huge:  # there, a store falls back anyway
-            self._reads.append((places, owners))
+            self._reads.append(access)
             self._read_lanes += 0 if places.run else places.size
             if self._most >= 0 or self._read_lanes > self._remembered:
                 self._stamp_reads()
-        return values
+        return values, access
 
     def _unwritten(self, places: Places, values: np.ndarray, pattern: np.ndarray | None) -> None:
         if pattern is not None and pattern.itemsize == values.itemsize:
@@ -142,15 +238,20 @@ class Storage:
                 raise Fallback("memory that was never written")
 
     def _stamp_reads(self) -> np.ndarray:
-        readers = self._readers if self._readers is not None else zeros(self.words.size)
-        for places, owners in self._reads:
+        self._readers = readers = self._readers if self._readers is not None else zeros(self.words.size)
+        for access in self._reads:
+            places, owners = access.places, access.owners
             seen = places.take(readers)
-            stamps = np.where((seen == 0) | (seen == owners), owners, SEVERAL)
+            foreign = (seen != 0) & (seen != owners)
+            ordered = self._ordered_behind(foreign, seen, places, owners, loaded=True, now=access.when)
+            stamps = np.asarray(owners) if ordered else np.where(foreign, SEVERAL, owners)
             places.put(readers, stamps)
             met = places.take(readers) != stamps if not places.run else np.False_  # two programs of this very load
             if met.any():
                 readers[places.at[met]] = SEVERAL
-        self._readers, self._reads, self._read_lanes = readers, [], 0
+            self._date(places.units, access.when, loaded=True)
+            access.stamped = True
+        self._reads, self._read_lanes = [], 0
         return readers
 
     def tell_readers(self) -> None:
@@ -160,24 +261,23 @@ class Storage:
             at = np.flatnonzero(readers)
             self._told[at] = np.where(readers[at] == SEVERAL, self._first, readers[at])
 
-    def write(self, places: Places, values: np.ndarray, lanes: Lanes, numbers: np.ndarray) -> None:
+    def write(self, places: Places, values: np.ndarray, lanes: Lanes, numbers: np.ndarray) -> Accessed:
         """The programs ``numbers`` store ``values`` (words), each in its lanes."""
         if self.atomics:
             raise Fallback("an atomic and a plain access to one storage")
-        if self._reads or self._readers is not None:
-            seen = places.take(self._stamp_reads())
-            if ((seen != 0) & (seen != lanes.owners(numbers))).any():
-                raise Fallback("a program stores what another read")
-        stamps = lanes.owners(numbers * 4 + 1)
-        if self._touched(places):
-            old = places.take(self.writer)
-            if ((old >= 4 * self._first) & (old != stamps)).any():
-                raise Fallback("two programs store one element")
+        owners, stamps = lanes.owners(numbers), lanes.owners(numbers * 4 + 1)
+        if not self._behind_reads(places, owners):
+            raise Fallback("a program stores what another read")
+        if not self._behind_stores(places, owners):
+            raise Fallback("two programs store one element")
+        self._written = True
         self._keep(places)
         places.put(self.writer, stamps)
         places.put(self.words, values)
         if not places.run and ((places.take(self.writer) != stamps).any() or (places.take(self.words) != values).any()):
             raise Fallback("two lanes store one element")
+        self._date(places.units, self._releases.time, loaded=False)
+        return Accessed(places, owners, self._releases.time, loaded=False, stamped=True)
 
     def update(
         self,
@@ -192,7 +292,7 @@ class Storage:
 
         kind: operations of one kind may change places. owners: the program of each lane.
         """
-        if self._loaded or (self._most >= 0 and not self.atomics):
+        if self._loaded or self._written:
             raise Fallback("an atomic and a plain access to one storage")
         at, low, high = places.at.ravel(), places.low, places.high
         first, last = self.atomics.get(kind, (low, high))
@@ -205,6 +305,59 @@ class Storage:
         self._due.append(_Due(operation, at, values, owners))
         self._lanes += at.size
         self._ordered |= operation is np.add and values.dtype.kind == "f"
+
+    def exchange(
+        self, places: Places, owners: np.ndarray, exchange: Exchange, pattern: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Does an atomic at once, one program after the other; returns what each lane found and left.
+
+        places, owners: of lanes in one row.
+        """
+        if self._ordered:
+            raise Fallback("sums of floats that wait for their order, and an atomic whose result is used")
+        self.settle(None)
+        if not exchange.alone and (self._loaded or self._written):
+            raise Fallback("an atomic and a plain access to one storage")
+        if not self._behind_stores(places, owners, plain=True) or not self._behind_reads(places, owners):
+            raise Fallback("an atomic on what another program stored or read")
+        self._keep(places)
+        self._unwritten(places, places.take(self.words), pattern)
+        before = places.take(self.writer)
+        words = self.words.view(exchange.operands[0].dtype)
+        old, new = one_after_another(words, places.at, exchange.ranks, exchange.change, exchange.operands)
+        self._stamp_exchange(places, owners, exchange)
+        if exchange.alone:
+            same = old.view(self.words.dtype) == new.view(self.words.dtype)
+            self._awaits_nobody(before[same], owners[same], exchange.ranks[same], exchange.rank_of)
+        self.exchanged = True
+        if not exchange.alone:
+            self.atomics["at once"] = 0, self.words.size  # no plain access, and no other kind
+        return old, new
+
+    def _stamp_exchange(self, places: Places, owners: np.ndarray, exchange: Exchange) -> None:
+        """Notes who has done an atomic last, and when; several programs where they are in no order."""
+        at, order = places.at, np.argsort(exchange.ranks, kind="stable")
+        when: int | np.ndarray = self._releases.time
+        if exchange.alone and (exchange.acquires or exchange.releases):
+            addresses = self.address + at[order].astype(np.int64) * self.unit
+            deeds = zip(owners[order].tolist(), addresses.tolist(), strict=True)
+            times = [self._releases.note(*deed, exchange.acquires, exchange.releases) for deed in deeds]
+            when = np.array(times) - exchange.releases  # its release publishes itself
+        chained = exchange.alone and exchange.acquires and exchange.releases
+        last = owners[order]
+        if not self._behind_stores(places, owners) or not (chained or np.unique(at).size == at.size):
+            last = np.full(at.size, self._first)
+        self.writer[at[order]] = last * 4 + 3
+        self._date(at[order], when, loaded=False)
+
+    def _awaits_nobody(
+        self, before: np.ndarray, owners: np.ndarray, ranks: np.ndarray, rank_of: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        """Gives up where atomics that change nothing find what a later program has left: they may wait for that."""
+        others = (before >= 4 * self._first) & (before >> 2 != owners)
+        numbers = (before[others] >> 2) - self._first - 1
+        if (numbers < 0).any() or (rank_of(numbers) > ranks[others]).any():
+            raise Fallback("an atomic that may wait for a later program")
 
     def relieve(self, ranks: np.ndarray | None) -> None:
         """Does what is due if that takes much memory, unless its order matters: then the launch gives up."""

@@ -1,7 +1,7 @@
 """The builder of a whole grid, and its reductions, whose floats carry histories."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import triton.language as tl
@@ -10,6 +10,7 @@ from triton.runtime.interpreter import TensorHandle
 
 from ..atomics import Mask, mask_of
 from ..findings import current_place
+from ..grid.fallback import Fallback
 from ..grid.grid_builder import GridBuilder
 from ..grid.grid_reduction import GridReduce, GridScan
 from .hashes import ODDER, U, history, is_float, is_zero, put, seed, stir, with_places
@@ -95,6 +96,10 @@ class FollowedBuilder(GridBuilder):
             sums, most = self.histories.stored.add(ptr.region, offsets, h)
             self.histories.note(f"atomic of {most}", current_place(), sums, (h,))
         return made
+
+    def exchanged_with(self, *args: Any) -> NoReturn:
+        """Gives up: of what one program gets by an atomic from another nothing is followed."""
+        raise Fallback("an atomic whose result is used: an order of the programs")
 
     # conversions and products
 

@@ -1,0 +1,98 @@
+"""Atomics whose result is used, in launches that run together: what one program after the other gives, and finds."""
+
+import functools
+
+import meeting
+import pytest
+import torch
+from both_ways import assert_same, observe
+from graded_kernels.autograder.gpu.emulator import Emulator, access
+from turns import in_turn
+
+TOGETHER = {
+    "slots": meeting.slots,
+    "places in experts": meeting.experts,
+    "queue": meeting.tiles,
+    "split-k": meeting.splits,
+    "locks": meeting.locks,
+    "locks by exchange": functools.partial(meeting.locks, "exchanged"),
+    "one lock": functools.partial(meeting.locks, locks=1, rows=7),
+    "gradients": meeting.gradients,
+    "every atomic": meeting.atomics,
+}
+FOUND = {  # what runs one program at a time, to be told
+    "split-k without a barrier": (functools.partial(meeting.splits, "no barrier"), {"race-read"}),
+    "split-k without an order": (functools.partial(meeting.splits, "relaxed"), {"race-read", "store-conflict"}),
+    "no lock": (functools.partial(meeting.locks, "no lock"), {"race-read", "store-conflict"}),
+    "a lock without a barrier": (functools.partial(meeting.locks, "no barrier"), {"race-read", "store-conflict"}),
+}
+
+
+@pytest.mark.parametrize(("name", "shuffle"), in_turn(TOGETHER, (None, 1)))
+def test_programs_that_meet_run_together(name, shuffle):
+    assert assert_same(TOGETHER[name], shuffle) == []
+    assert observe(TOGETHER[name], "in small passes", shuffle)[1] == []  # which have the launch's order
+
+
+@pytest.mark.parametrize(("name", "shuffle"), in_turn(FOUND, (None, 1)))
+def test_what_an_atomic_does_not_put_in_order_is_found(name, shuffle):
+    program, kinds = FOUND[name]
+    assert assert_same(program, shuffle)
+    with Emulator(shuffle=shuffle) as emulator:
+        program()
+    assert {finding.kind for finding in emulator.findings} == kinds
+
+
+def test_what_they_compute_is_right():
+    with Emulator() as emulator:
+        total, (c, count), (dw, db), tiles = meeting.locks(), meeting.splits(), meeting.gradients(), meeting.tiles()[0]
+    assert not emulator.fallbacks
+    rows = meeting.randn(23, 64)
+    torch.testing.assert_close(total, torch.stack([rows[lock::5].sum(0) for lock in range(5)]))
+    product = meeting.randn(3 * 16, 160) @ meeting.randn(160, 16)
+    torch.testing.assert_close(c.reshape(-1, 16), product, rtol=1e-5, atol=1e-4)
+    assert not count.any()
+    x, dy = meeting.randn(30, 50), meeting.randn(50, 30).T
+    torch.testing.assert_close(dw.sum(0), (dy * (x - x.mean(1, keepdim=True))).sum(0), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(db.sum(0), dy.sum(0), rtol=1e-4, atol=1e-4)
+    assert tiles.equal(meeting.randn(37 * 16) * 2 + torch.arange(37.0).repeat_interleave(16))
+
+
+def test_programs_may_wait_for_earlier_ones():
+    assert assert_same(meeting.streams) == []
+
+
+def test_programs_that_wait_for_later_ones_are_refused_as_ever(monkeypatch):
+    monkeypatch.setattr(access, "PATIENCE", 100)
+    fallbacks = assert_same(lambda: meeting.streams(later=True))
+    assert [why for _, why in fallbacks] == ["an atomic that may wait for a later program"]
+    assert "smaller number" in observe(lambda: meeting.streams(later=True), "together")[0].error
+
+
+def test_a_lock_that_is_never_given_back_ends_the_launch(monkeypatch):
+    monkeypatch.setattr(access, "PATIENCE", 100)
+
+    def program():
+        return meeting.locks("never released", locks=2, rows=5)
+
+    assert [why for _, why in assert_same(program)] == ["programs that wait for each other"]
+    assert "which no program stores: a GPU would not come back" in observe(program, "together")[0].error
+
+
+def test_programs_take_two_tickets_each_in_some_order():
+    """Together each takes its first before any takes its second, as they may on a GPU."""
+    taken = []
+    for way in ("together", "in small passes", "one at a time"):
+        with Emulator() as emulator:
+            emulator.together = way != "one at a time"
+            slots, count = meeting.pairs()
+        assert not emulator.fallbacks
+        assert count.item() == 60
+        taken.append(slots)
+        assert sorted(slots[slots > 0].tolist()) == list(range(1, 31))
+    assert not taken[0].equal(taken[2])
+
+
+def test_programs_that_part_behind_a_ticket_run_one_at_a_time():
+    fallbacks = assert_same(meeting.left)
+    assert [why for _, why in fallbacks] == ["programs part after an atomic whose result is used"]
