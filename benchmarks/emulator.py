@@ -3,6 +3,7 @@
     python benchmarks/emulator.py             time, as ratios to Triton's interpreter, then planted bugs by tool
     python benchmarks/emulator.py --time      the first table only
     python benchmarks/emulator.py --bugs      the second table only
+    python benchmarks/emulator.py --atomics   kernels that use what atomics return, one program at a time and together
     python benchmarks/emulator.py --sizes     one launch, alone and under `sanitize`, from 2^16 to 2^28 elements
 
 triton-viz is not a dependency: where it is not installed, its columns say "not run". Its sanitizer reasons about
@@ -20,6 +21,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 
+import meeting
 import planted
 import torch
 import triton
@@ -118,6 +120,34 @@ KERNELS = {
 }
 
 
+def split_k(kernel):
+    a, b, count = torch.randn(512, 256), torch.randn(256, 16), meeting.zeros(32)
+    part, c = torch.zeros(128, 256), torch.zeros(512, 16)
+    return lambda: kernel[(32, 4)](a, b, part, c, count, 256, HOW="", SPLITS=4, B=16)
+
+
+def queue(kernel):
+    x, y, taken = torch.randn(512, 256), torch.zeros(512, 256), meeting.zeros(1)
+    return lambda: (taken.zero_(), kernel[(64,)](x, y, taken, 512, BLOCK=256))
+
+
+def locks(groups):
+    def make(kernel):
+        x, dy, lock = torch.randn(256, 1000), torch.randn(256, 1000), meeting.zeros(2 * groups)
+        dw, db = torch.zeros(groups, 1000), torch.zeros(groups, 1000)
+        return lambda: (lock.zero_(), kernel[(256,)](x, dy, dw, db, lock, 1000, GROUPS=groups, BLOCK=1024))
+
+    return make
+
+
+MEETING = {
+    "tickets: split-k, 32 tiles of 16 x 16, 4 parts each": (meeting.split_k, split_k),
+    "a queue: 512 tiles of 256, 64 programs": (meeting.queue, queue),
+    "16 locks: layer norm backward, 256 rows of 1,000": (meeting.layer_norm_backward, locks(16)),
+    "1 lock: the same": (meeting.layer_norm_backward, locks(1)),
+}
+
+
 def sanitizer():
     """triton-viz's decorator for a kernel, or None where it is not installed."""
     try:
@@ -153,6 +183,27 @@ def time_table() -> None:
         plain, ours = rows[name]
         theirs = f"{fastest(make(trace(kernel))) / plain:.3f}" if trace else "not run"
         print(f"| {name} | 1 ({1000 * plain:.1f} ms) | {ours / plain:.4f} | {theirs} |")
+
+
+def atomics_table() -> None:
+    """By turns: the interpreter, one program at a time, together, and again."""
+    print("| kernel | interpreter, ms | one program at a time | together |\n|---|---|---|---|")
+    for name, (kernel, make) in MEETING.items():
+        run = make(kernel)
+        times = {"plain": [], "alone": [], "together": []}
+        for turn in range(5):
+            for way, spent in times.items():
+                if way == "plain":
+                    took = seconds(run)
+                else:
+                    with Emulator() as emulator:
+                        emulator.together = way == "together"
+                        took = seconds(run)
+                    assert not emulator.fallbacks, emulator.fallbacks
+                if turn:  # imports, caches and rewriting do not count
+                    spent.append(took)
+        plain, alone, together = map(min, times.values())
+        print(f"| {name} | {1000 * plain:.0f} | {alone / plain:.3f} | {together / plain:.3f} |", flush=True)
 
 
 def sanitized(name: str) -> str:
@@ -227,10 +278,11 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--time", action="store_true", help="the times only")
     parser.add_argument("--bugs", action="store_true", help="the planted bugs only")
+    parser.add_argument("--atomics", action="store_true", help="the table of atomics only")
     parser.add_argument("--sizes", action="store_true", help="the table by size only")
     wanted = parser.parse_args()
-    if wanted.sizes:
-        size_table()
+    if wanted.sizes or wanted.atomics:
+        (size_table if wanted.sizes else atomics_table)()
         sys.exit()
     if not wanted.bugs:
         time_table()
