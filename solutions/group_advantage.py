@@ -33,7 +33,7 @@ def group_advantage(rewards, eps=1e-6):
 # %% advantage_witness
 def advantage_witness():
     """(rewards,): a finite matrix (P, G) on which NeMo-RL's guarded leave-one-out advantage exceeds 100, by rounding:
-    without any, its formula gives another number. It is off by more than what lifts an advantage to 100.
+    without any it is 100 at most. It is off by more than what lifts an advantage to 100.
     At most 65,536 elements in all.
     """
     return (torch.tensor([[0.95, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35, 0.35]]),)

@@ -312,6 +312,8 @@ advantage_witness = Witness(
     complaint=lambda rewards, eps=1e-6: (
         "rewards is a matrix (P, G), finite, with two samples a group at least."
         if rewards.dim() != 2 or not len(rewards) or rewards.shape[1] < 2 or not rewards.isfinite().all()
+        else f"Without any rounding an advantage is {largest:.4g} here. Give rewards for which it is 100 at most."
+        if (largest := float(leave_one_out(rewards.double(), eps).abs().max())) > 100
         else ""
     ),
 )

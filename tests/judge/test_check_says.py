@@ -143,14 +143,14 @@ EPSILON = "√v̂ + ε and √(v̂ + ε) are far apart"
         (
             "adamw_step",
             "torch",
-            "gradients of 1e-4, float16",
+            "gradients near epsilon",
             EPSILON,
             [("(v / (1 - beta2**step)).sqrt_().add_(eps)", "(v / (1 - beta2**step) + eps).sqrt()")],
         ),
         (
             "adamw_step",
             "triton",
-            "gradients of 1e-4, float16",
+            "gradients near epsilon",
             EPSILON,
             [("(tl.sqrt(v / correction2) + eps)", "tl.sqrt(v / correction2 + eps)")],
         ),

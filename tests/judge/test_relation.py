@@ -94,7 +94,40 @@ def halves(x, sums):
     return x[:, 0]
 
 
+def of_columns(rewards, advantage):
+    """Means and deviations of columns in place of rows."""
+    d = rewards.double() - rewards.double().mean(0, keepdim=True)
+    return (d / (d.square().sum(0, keepdim=True) / (len(rewards) - 1)).sqrt().add(1e-6)).float()
+
+
+def without_root(dy, x, dx):
+    """The gradient of GELU with a density that is not normalised."""
+    below = torch.special.erfc(-x.double() / 2**0.5) / 2
+    return (dy * (below + x * (-(x.double() ** 2) / 2).exp())).float()
+
+
+def one_late(steps, factor):
+    return ((1 - 0.999 ** (steps.double() + 1)).sqrt() / (1 - 0.9 ** (steps.double() + 1))).float()
+
+
 TOLD = [
+    (
+        "silu_forward",
+        "ordinary values",
+        lambda x, y: x * (-x).sigmoid(),
+        "the argument of sigmoid(x) had the other sign",
+    ),
+    (
+        SLOPE,
+        "ordinary values",
+        lambda dy, x, dx: dy * x.sigmoid() * x * (-x).sigmoid(),
+        "if the term 1 were left out in",
+    ),
+    (SLOPE, "ordinary values", lambda dy, x, dx: dy * x.sigmoid() * (1 + (-x).sigmoid()), "the factor x were left out"),
+    (SLOPE, "ordinary values", lambda dy, x, dx: dy * x.sigmoid() * (1 - x * (-x).sigmoid()), "subtracted, not added"),
+    ("gelu_backward", "ordinary values", without_root, "as if the divisor 2.50663 were left out in dx = dy"),
+    ("bias_correction", "ordinary values", one_late, "factor comes out as if steps were larger by 1."),
+    (GROUP, "ordinary values", of_columns, "every mean or sum that is taken from a row were along the other axis."),
     (NORM, "ordinary values", unbiased, "rstd is 0.996086 = sqrt(127 / 128) times what is right."),
     (NORM, "ordinary values", unbiased_in_y, "y - bias is 0.996086 = sqrt(127 / 128) times what is right."),
     (NORM, "ordinary values", of_other_rows, "Each row of y - bias is what is right times a factor of its own"),
@@ -118,7 +151,7 @@ TOLD = [
         BACK,
         "ordinary values",
         norm_gradient(along(0)),
-        "every mean that is taken from a row were along the other",
+        "every mean or sum that is taken from a row were along the other",
     ),
     (BACK, "ordinary values", norm_gradient(added), "dx comes out as if every mean were a sum."),
     ("row_sum", "ordinary values", lambda x, s: x[:, :-1].sum(1), "sums comes out as if the last column of x were 0."),
@@ -246,6 +279,25 @@ def test_rows_that_are_off_by_little_more_than_rounding_have_no_relation():
 def test_a_relation_stands_in_place_of_the_first_hint_alone():
     assert not judged("silu_forward", lambda x, y: 2 * y).result.hint
     assert judged("silu_forward", lambda x, y: 2 * y, "large values").result.hint
+
+
+def test_a_distinction_takes_the_relation_from_no_case_that_is_needed():
+    """The tail of the form that is right fails as a distinction, before the first case of the other form."""
+
+    def doubled(x, approximate="none"):
+        v = x.float()
+        if approximate == "none":
+            return (v * 0.5 * (1 + torch.erf(v / 2**0.5))).to(x.dtype)
+        return (v * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (v + 0.044715 * v**3)))).to(x.dtype)
+
+    report = check("gelu_forward", doubled, backend="torch")
+    assert any(case.bonus and case.failure for case in report.cases)
+    assert report.causes[0].cases[0].message.endswith("y is 2 times what is right.")
+
+
+def test_every_output_that_is_wrong_is_counted():
+    told = message("swiglu_backward", lambda dy, g, u, dg, du: (noise(dg), noise(du)))
+    assert re.fullmatch(r"dgate is wrong in [\d,]+ of 4,096 elements, dup in [\d,]+ of 4,096\.", told), told
 
 
 def test_a_case_of_a_teacher_shows_no_relation():

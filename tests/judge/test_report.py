@@ -244,7 +244,14 @@ def test_wrong_comes_before_not_portable_and_that_before_slow():
         slow.message,
     ]
     for shown in (text.render(page, color=False), notebook.render(page)):
-        in_order(shown, "not correct", "zeros", "2 more causes of failure", "not portable", "not efficient")
+        in_order(shown, "not correct", "zeros", "Fails in 2 more ways", "not portable", "not efficient")
+
+
+def test_a_case_in_float32_is_shown_before_one_in_half_precision():
+    """Whose hint is about half precision, which is not the cause."""
+    half = case("1e-4, float16", "fail", message="w is wrong in 1 of 2 elements.", code="values", place="w", half=True)
+    plain = replace(half, name="near epsilon", half=False)
+    assert [c.name for c in report(half, plain).causes[0].cases] == ["near epsilon", "1e-4, float16"]
 
 
 def test_wrong_values_that_one_bug_explains_are_one_cause():

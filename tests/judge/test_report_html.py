@@ -38,7 +38,7 @@ class Tags(html.parser.HTMLParser):
 def test_html_shows_the_failing_case_first_and_folds_what_passed():
     page = notebook.render(candle())
     in_order(page, "Not passed", "every value", "dx[31744] = nan", "dx[31744] = -0.25", "look at 0")
-    in_order(page, "look at 0", "This is what candle", "<svg", "The same cause in 1 more case", "edges")
+    in_order(page, "look at 0", "This is what candle", "<svg", "Also in 1 more case", "edges")
     in_order(page[page.index("edges") :], "<details>", "passing 7")
     assert 'href="https://github.com/huggingface/candle/issues/2082"' in page
 

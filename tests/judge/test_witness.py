@@ -194,6 +194,23 @@ def test_a_bug_that_gives_another_dtype_is_convicted(dtype, status):
     assert statuses(dataclasses.replace(record, bug=bug)) == ["pass", "pass", status]
 
 
+def test_no_case_says_of_an_input_what_its_message_denies():
+    """“candle is wrong on it: candle is exactly right on this input.”"""
+    valid, right, wrong = check("silu_witness", lambda: (torch.ones(1), torch.tensor([1e-20]))).cases
+    assert wrong.message == "candle 0.4.1-0.5.0 is exactly right on this input."
+    assert [case.name for case in (valid, right, wrong)] == [
+        *("a valid input", "no error of right code", "an error of candle 0.4.1-0.5.0")
+    ]
+
+
+def test_an_advantage_that_is_large_without_rounding_is_said_to_be():
+    """It was said that PyTorch, which has no such function, is outside the tolerance."""
+    rewards = torch.tensor([[1.0, 0.501, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]])
+    first, *others = check("advantage_witness", lambda: (rewards,)).cases
+    assert first.message.startswith("Without any rounding an advantage is 1319 here.")
+    assert {case.status for case in others} == {"not-run"}
+
+
 def test_an_input_that_is_no_witness_is_told_how_far_off_it_is():
     """That the bug is right was said of what is off by less than is asked."""
 

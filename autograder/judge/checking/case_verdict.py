@@ -252,7 +252,7 @@ class _CalledTrial:
             return None
         outcome = self.outcome
         finding = outcome.findings[0] if outcome.findings else None
-        message = f"{failure.output} is wrong in {failure.wrong:,} of {failure.total:,} elements."
+        message = f"{_counted(compared)}."
         message = f"{self.form.message} {message}" if self.form else message
         share = near(expected, outcome.outputs)
         explained = " ".join(
@@ -260,9 +260,12 @@ class _CalledTrial:
         )
         changed = "" if explained else self._changed  # said first: the values may be wrong because of it
         message = f"{changed} {message}" if changed else message
+        begins = self.trial.is_first and not self.trial.case.hidden
+        where_to_begin: Fields = {"hint": ""} if explained and begins else {}
         return self.judged(
             "fail",
             f"{message} {explained}".rstrip(),
+            **where_to_begin,
             outputs=evidence_of(expected, compared, outcome.outputs),
             compared=compared,
             unexplained=not (explained or changed),
@@ -326,6 +329,14 @@ def _distance(compared: list[Comparison]) -> Fields:
     """Says how far the outputs are from what is right: the largest error in ulp, the largest share of the tolerance."""
     in_ulp = [c.worst for c in compared if not c.whole]
     return {"worst_ulp": max(in_ulp, default=None), "margin": max(c.used for c in compared)}
+
+
+def _counted(compared: Sequence[Comparison]) -> str:
+    """``dx is wrong in 3 of 4 elements, dweight in 2 of 2``."""
+    wrong = [c.failure for c in compared if c.failure]
+    counts = [f"in {failure.wrong:,} of {failure.total:,}" for failure in wrong]
+    others = (f", {failure.output} {count}" for failure, count in zip(wrong[1:], counts[1:], strict=True))
+    return f"{wrong[0].output} is wrong {counts[0]} elements{''.join(others)}"
 
 
 def _code(failure: Failure) -> str:

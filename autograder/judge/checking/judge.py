@@ -11,13 +11,14 @@ from typing import NoReturn
 import torch
 
 from ...gpu import CANNOT_SHOW, CannotCompile, KernelLaunch, compile_report
-from ...runner import Args, Runner, Trouble
+from ...runner import Args, Runner, Tree, Trouble
 from ...words import Quality
 from ..comparing.trial import Trial, arguments
 from ..explaining.fingerprint import Failing, fingerprint
 from ..records.category import Category
 from ..records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from ..records.settings import Settings
+from ..records.ulp import HALVES
 from ..results.case_result import CaseResult
 from ..results.data import ReportData
 from ..results.scoring import points_for
@@ -180,7 +181,7 @@ class _CheckRequest:
             )  # of what passes, no other is drawn
             args = arguments(case, number, self.settings.seed)
             trial = Trial.of(record, case, args, self.runner, self.settings)
-            verdict = explained(trial, judge_case(trial), _results(judged), curve=first)
+            verdict = explained(trial, judge_case(trial), _results(judged, trial), curve=first)
             judged.append(redacted(record, verdict) if case.hidden else verdict)
             see(judged[-1])
             if verdict.trouble and _is_last(case, verdict.trouble):
@@ -253,11 +254,13 @@ def _bug(record: Exercise, found: _Found) -> Bug | None:
     return fingerprint(record, telling, frozenset(c.name for c in found.cases if c.status in ("fail", "error")))
 
 
-def _results(judged: list[Judged]) -> dict[str, Args] | None:
-    """Returns what the answer returned so far, by case; None once a wrong result is in the report, which shows the
-    first.
+def _results(judged: list[Judged], trial: Trial) -> dict[str, Args] | None:
+    """Returns what the answer returned so far, by case; None once a wrong result is in the report that it shows in
+    full, before this one: the first that is no distinction, or the first of these in float32.
     """
-    if any(j.result.failure for j in judged):
+    wrong = [j.result for j in judged if j.result.failure and not j.result.bonus]
+    in_half = any(t.dtype in HALVES for t in Tree(trial.args).tensors)
+    if wrong and (in_half or not all(result.half for result in wrong)):
         return None
     whole = [j for j in judged if j.outcome and not j.outcome.trouble]  # a result without its gradient is half of one
     return {j.result.name: j.outcome.outputs for j in whole if j.outcome and j.outcome.outputs}

@@ -24,8 +24,8 @@ WitnessNames = tuple[str, str, str]  # of the cases of an input
 
 
 def judge_witness(record: Witness, runner: Runner) -> list[Judged]:
-    """Three cases for each input that the function is to give: the contract allows it, right code is right on it, and
-    the bug is wrong on it. An input that shows another of the bugs instead is told so.
+    """Three cases for each input that the function is to give: the contract allows it, right code makes no error on
+    it, and the bug makes one. An input that shows another of the bugs instead is told so.
     """
     judged: list[Judged] = []
     for asked, outcome in itertools.zip_longest(record.all, _outcomes(record, runner)):
@@ -77,8 +77,9 @@ def _told(record: Witness, asked: Witness, names: WitnessNames, args: Args) -> l
 
 
 def _names(asked: Witness, several: bool) -> WitnessNames:
+    """Nouns, which claim nothing of an input that fails."""
     of = f"{asked.exercise.name}: " if several else ""
-    return f"{of}a valid input", f"{of}right code is right on it", f"{asked.bug.who} is wrong on it"
+    return f"{of}a valid input", f"{of}no error of right code", f"an error of {asked.bug.who.rstrip(',')}"
 
 
 def _shown(judged: list[Judged]) -> bool:
@@ -113,7 +114,8 @@ def _judged(record: Witness, args: Args, names: tuple[str, ...]) -> list[Judged]
     status: CaseStatus = "pass"
     message = ""
     if honest:
-        status, message = "fail", "PyTorch itself is outside the tolerance here: this input is out of range."
+        who = "PyTorch itself" if exercise.peer else "The right result, rounded to its dtype,"
+        status, message = "fail", f"{who} is outside the tolerance here: this input is out of range."
     results = [_case(names[0], status, message, record), _bug_case(names[1], record, args, expected.values, compared)]
     return [Judged(r) for r in results]
 

@@ -8,7 +8,8 @@ import torch
 from ...gpu import lazily
 from ..records.borrowed import TorchDispatchMode
 
-ALONG = "every mean that is taken from a row were along the other axis"
+ALONG = "every mean or sum that is taken from a row were along the other axis"
+MEAN, SUM = torch.ops.aten.mean.dim, torch.ops.aten.sum.dim_IntList
 SUMS = "every mean were a sum"
 
 
@@ -23,9 +24,10 @@ class ChangedMeans(TorchDispatchMode):
         self.axis, self.left, self.changed = axis, left, False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch.ops.aten.mean.dim:
+        counts = func is MEAN or (self.axis and func is SUM)
+        if counts:
             self.left -= 1
-        if func is torch.ops.aten.mean.dim and self.left < 0:
+        if counts and self.left < 0:
             given, dims, *keepdim = args
             keepdim = bool(keepdim and keepdim[0]) or bool((kwargs or {}).get("keepdim"))
             if not self.axis:

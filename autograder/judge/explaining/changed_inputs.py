@@ -85,6 +85,9 @@ def _of_number(name: str, value: object, factors: bool) -> Iterator[InputChange]
         yield f"{name} were 1", type(value)(1)
         if isinstance(value, float):
             yield f"every power of {name} were 0, and no correction by it were left", _WithoutPowers(value)
+        if isinstance(value, int):
+            yield f"{name} were larger by 1", value + 1
+            yield f"{name} were smaller by 1", value - 1
         if factors:
             yield f"{name} were very large, and no correction of it were left", type(value)(VERY_LARGE)
 
@@ -93,6 +96,9 @@ def _of_tensor(name: str, value: torch.Tensor) -> Iterator[InputChange]:
     if value.dtype == torch.bool:
         yield f"{name} were True everywhere", torch.ones_like(value)
         yield f"True and False were exchanged in {name}", ~value
+    elif not value.is_floating_point() and not value.is_complex():
+        yield f"{name} were larger by 1", value + 1
+        yield f"{name} were smaller by 1", value - 1
     if value.is_floating_point():
         yield f"{name} were 0 everywhere", torch.zeros_like(value)
         yield f"{name} were 1 everywhere", torch.ones_like(value)

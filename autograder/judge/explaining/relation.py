@@ -17,6 +17,7 @@ from ..records.record import Case, Exercise
 from ..records.ulp import comparable
 from .changed_formula import changed_formulas
 from .changed_inputs import changed
+from .changed_step import changed_steps
 from .place import place
 from .up_to import spelled
 
@@ -109,7 +110,7 @@ def relation(
     wrong = tuple(_wrong(expected, compared, outputs))
     call = WrongCall(exercise, case, args, expected, outputs, wrong, earlier)
     simple = _kept, _copied, _constant, _scaled, _shifted, _inverted
-    for find in (*simple, _changed, _otherwise, _misplaced, _by_input, _by_line):
+    for find in (*simple, _changed, _otherwise, _misplaced, _by_step, _by_input, _by_line):
         if sentence := find(call):
             return sentence
     given = {name: comparable(a) if isinstance(a, torch.Tensor) else a for name, a in call.named.items()}
@@ -310,6 +311,19 @@ def _otherwise(call: WrongCall) -> str:
             names = [output.name for output in call.wrong if mode.changed and _fits(output, values[output.number])]
             if names:
                 return f"{_listed(names)} as if {words}."
+    return ""
+
+
+def _by_step(call: WrongCall) -> str:
+    """Returns what the formula gives where one of its steps is another."""
+    exercise = call.exercise
+    args = exercise.widened(tuple(call.named.values()))
+    named = dict(zip(call.named, args, strict=True))
+    with suppress(Exception):  # what a step gives instead need not be anything that the next one takes
+        for words, values in changed_steps(lambda: Tree.of(exercise.oracle(*args)).leaves, named):
+            names = [output.name for output in call.wrong if _fits(output, values[output.number])]
+            if names:
+                return f"{_listed(names)} as if {words} in {exercise.summary}."
     return ""
 
 

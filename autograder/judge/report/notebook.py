@@ -121,7 +121,7 @@ def failure(text: ReportText, drawn: str) -> str:
         parts.append(f'<div class="print"><p><b>{prose(text.source)}</b></p><p>{prose(text.story)}</p></div>')
     parts.append(drawn)
     parts += [also_in(cause) for cause in text.causes[:1]]
-    parts.append(more_causes(f"{count(len(text.causes) - 1, 'more cause')} of failure", text.causes[1:]))
+    parts.append(more_causes(f"Fails in {count(len(text.causes) - 1, 'more way')}", text.causes[1:]))
     parts.append(more_causes("Also found, not required", text.optional))
     return "".join(parts)
 
@@ -157,7 +157,7 @@ def first_failure(cause: CauseText) -> str:
 def also_in(cause: CauseText) -> str:
     """Returns the other cases of a cause, folded; "" where there are none."""
     more = cause.cases[1:]
-    return folded(f"The same cause in {count(len(more), 'more case')}", items(more)) if more else ""
+    return folded(f"Also in {count(len(more), 'more case')}", items(more)) if more else ""
 
 
 def what_happened(case: FailureText) -> str:

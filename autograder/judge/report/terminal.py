@@ -54,7 +54,7 @@ def what_failed(page: "ReportPage", text: ReportText) -> None:
     shown = 1 + OTHERS if text.compared else 1  # what was compared has no other place to be read about
     for cause in text.causes[1:shown]:
         first_failure(page, cause)
-    more_causes(page, f"{count(len(text.causes) - shown, 'more cause')} of failure", text.causes[shown:])
+    more_causes(page, f"Fails in {count(len(text.causes) - shown, 'more way')}", text.causes[shown:])
     more_causes(page, "Also found, not required", text.optional)
     if text.costs:
         page.blank()
@@ -74,7 +74,7 @@ def more_causes(page: "ReportPage", title: str, causes: Sequence[CauseText]) -> 
         page.line(f"in {cause.all_cases}", DIM, indent=LABELLED)
     if causes[OTHERS:]:
         names = "; ".join(case.name for cause in causes[OTHERS:] for case in cause.cases)
-        page.line(f"and {count(len(causes) - OTHERS, 'cause')} more, in {names}", DIM, indent=LABELLED)
+        page.line(f"and {count(len(causes) - OTHERS, 'way')} more, in {names}", DIM, indent=LABELLED)
 
 
 def first_failure(page: "ReportPage", cause: CauseText) -> None:

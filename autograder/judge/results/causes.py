@@ -30,7 +30,8 @@ def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     """The causes of all failures but those of distinctions, the one to mend first at the front: what is wrong before
     what is not portable before what is slow, and of these the one that the exercise's cases meet first. What makes an
     output wrong in one case and a few ulp off in another is one cause: its worst element decides between the two, and
-    so do the random numbers. Where all that fails has inputs in half precision, cases of dtypes come before layouts.
+    so do the random numbers. Where all that fails has inputs in half precision, cases of dtypes come before layouts;
+    else the cases in float32 come first, which show that half precision is not the cause.
 
     source: the bug whose values the wrong ones are, the cause of all of them; or "".
     """
@@ -38,6 +39,8 @@ def causes(cases: Sequence[CaseResult], source: str) -> tuple[Cause, ...]:
     failing = [case for case in cases if case.fails]
     if all(case.half for case in failing):
         failing.sort(key=lambda case: (case.category is not Category.DTYPES, case.strided))
+    else:
+        failing.sort(key=lambda case: case.half)
     for case in failing:
         groups.setdefault(_key(case, source), []).append(case)
     grouped = [_cause(group, source) for group in groups.values()]

@@ -98,7 +98,7 @@ MUTANTS = {
             "has logits near 0",
             "[-13.5, -14.0, -13.8, -40.0]",
             "[-0.5, -1.0, 0.3, -4.0]",
-            "a router that gets σ back as (σ + bias) - bias is wrong on it",
+            "an error of a router that gets σ back as (σ + bias) - bias",
         ),
         (
             "has logits that leave nothing",
@@ -111,7 +111,7 @@ MUTANTS = {
             "has a bias of 0",
             "[11.3, 11.3, 11.3, 11.3]",
             "[0.0, 0.0, 0.0, 0.0]",
-            "a router that gets σ back as (σ + bias) - bias is wrong on it",
+            "an error of a router that gets σ back as (σ + bias) - bias",
         ),
     ),
 }

@@ -20,11 +20,11 @@ MUTANTS = {
         ("cut off at 2", "clamp(max=40)", "clamp(max=2)", ORDINARY),
     ),
     ("gelu_witness", "torch"): (
-        ("too small to see the cubic", "-2.0, -1.0, 1.0, 2.0", "1e-5, -1e-5", "tanh-GELU with 0.44715 is wrong on it"),
-        ("too large: tanh is 1", "-2.0, -1.0, 1.0, 2.0", "10.0, 20.0", "tanh-GELU with 0.44715 is wrong on it"),
+        ("too small to see the cubic", "-2.0, -1.0, 1.0, 2.0", "1e-5, -1e-5", "an error of tanh-GELU with 0.44715"),
+        ("too large: tanh is 1", "-2.0, -1.0, 1.0, 2.0", "10.0, 20.0", "an error of tanh-GELU with 0.44715"),
         ("infinity is no witness", "-2.0, -1.0", "float('inf'), 1.0", "a valid input"),
         ("the erf form has no such constant", '2.0]), "tanh"', '2.0]), "none"', "a valid input"),
-        ("an empty tensor", "[-2.0, -1.0, 1.0, 2.0]", "[]", "tanh-GELU with 0.44715 is wrong on it"),
+        ("an empty tensor", "[-2.0, -1.0, 1.0, 2.0]", "[]", "an error of tanh-GELU with 0.44715"),
     ),
     ("gelu_forward", "triton"): (
         ("one program too few", "triton.cdiv(x.numel(), BLOCK)", "max(x.numel() // BLOCK, 1)", BLOCKS),

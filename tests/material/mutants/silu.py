@@ -20,9 +20,9 @@ MUTANTS = {
         ("NaN becomes 0", "v.clamp(-1500, 1500)", "v.nan_to_num().clamp(-1500, 1500)", EDGES),
     ),
     ("silu_witness", "torch"): (
-        ("nothing is wrong at 1", "0.0, -0.0, 1e-45, 1.0", "1.0, 2.0, 3.0, 4.0", "candle 0.4.1-0.5.0 is wrong on it"),
+        ("nothing is wrong at 1", "0.0, -0.0, 1e-45, 1.0", "1.0, 2.0, 3.0, 4.0", "an error of candle 0.4.1-0.5.0"),
         ("infinity is no witness", "0.0, -0.0, 1e-45, 1.0", "float('inf'), 1.0", "a valid input"),
-        ("an empty tensor", "[0.0, -0.0, 1e-45, 1.0]", "[]", "candle 0.4.1-0.5.0 is wrong on it"),
+        ("an empty tensor", "[0.0, -0.0, 1e-45, 1.0]", "[]", "an error of candle 0.4.1-0.5.0"),
         ("a gradient of zeros hides it", "torch.full_like(x, -0.75)", "torch.full((2,), -0.75)", "a valid input"),
     ),
     ("silu_forward", "triton"): (
