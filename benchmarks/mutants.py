@@ -49,7 +49,6 @@ from graded_kernels.autograder.runner import (  # noqa: E402
     InProcess,
     Worker,
 )
-from graded_kernels.autograder.runner.call.answer import load  # noqa: E402
 from mutants_page import Row, page, read  # noqa: E402
 from mutation import Mutant, mutants  # noqa: E402
 
@@ -157,7 +156,7 @@ def first_failure(candidate: Candidate, seed: int) -> str:
     for judge in candidate.judges:
         record = EXERCISES[judge]
         try:
-            runner = InProcess(load(candidate.answer(judge)), record.contract, candidate.backend)
+            runner = InProcess(candidate.answer(judge).load(), record.contract, candidate.backend)
         except AnswerError:
             return "the code does not run"
         for case, args, expected in questions(judge, seed):

@@ -36,7 +36,6 @@ from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.explaining.fingerprint import wild_outputs
 from graded_kernels.autograder.judge.records.record import Bug
 from graded_kernels.autograder.runner import Answer, AnswerError, Cell
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.contract import Args
 from marks import MARKED
 from mistakes import MISTAKES
@@ -87,7 +86,7 @@ class Subject:
     @functools.cached_property
     def call(self) -> Callable[..., object]:
         """The answer as a function. Raises AnswerError where it cannot be loaded."""
-        return load(self.answer) if isinstance(self.answer, Answer) else self.answer
+        return self.answer.load() if isinstance(self.answer, Answer) else self.answer
 
 
 def subjects(record: Exercise, backend: str = "torch") -> Iterator[Subject]:

@@ -12,7 +12,6 @@ from graded_kernels.autograder.gpu import Emulator
 from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.runner import Answer, Cell, InProcess, Tree
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.course.build import ROOT
 from graded_kernels.course.chapter_rules import split
 
@@ -101,7 +100,7 @@ def shown(name):
     _, blocks = split(text.partition("## Break it")[2].partition("{exercise}")[0])
     cells = ["\n".join(line for _, line in block.lines) for block in blocks]
     cells = [Cell(f"{name}-{number}", source) for number, source in enumerate(cells)]
-    return load(Answer(EXERCISES[name].exercise.name, (SETUP, Cell("device", DEVICE), *cells)))
+    return Answer(EXERCISES[name].exercise.name, (SETUP, Cell("device", DEVICE), *cells)).load()
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -110,14 +109,14 @@ def test_the_chapter_shows_what_is_judged_and_its_test_passes(name, capsys):
     with Emulator():
         function = shown(name)
         assert capsys.readouterr().out == "True\n"
-        for args in (Tree.of(load(answer(name, "torch"))()).args, OTHERS[name], ORDINARY[name](1)):
+        for args in (Tree.of(answer(name, "torch").load()()).args, OTHERS[name], ORDINARY[name](1)):
             found, judged = function(*args), bug(*args)
             assert torch.allclose(found, judged, rtol=1e-6, atol=1e-7, equal_nan=True), (found, judged)
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_our_answer_breaks_it_and_so_does_another_input(name):
-    assert check(name, load(answer(name, "torch"))).score == 1
+    assert check(name, answer(name, "torch").load()).score == 1
     assert statuses(name, OTHERS[name]) == ["pass", "pass", "pass"]
 
 
@@ -137,7 +136,7 @@ def test_what_the_contract_forbids_is_told(name, args, says):
 def test_right_code_is_not_convicted(name):
     record = EXERCISES[name]
     right = RIGHT[name]
-    for args in (Tree.of(load(answer(name, "torch"))()).args, OTHERS[name], ORDINARY[name](0)):
+    for args in (Tree.of(answer(name, "torch").load()()).args, OTHERS[name], ORDINARY[name](0)):
         bug = dataclasses.replace(record.bug, function=right)
         report = judge(
             dataclasses.replace(record, bug=bug),

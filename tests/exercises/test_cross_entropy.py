@@ -17,7 +17,6 @@ from graded_kernels.autograder.judge.checking.case_verdict import judge_case
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.comparing.trial import Trial, arguments
 from graded_kernels.autograder.runner import Call, InProcess, Peak
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.gradient import Unattached, upstream_of
 from graded_kernels.kernels.wild import cross_entropy as wild
 from graded_kernels.solutions import cross_entropy as torch_answers
@@ -172,7 +171,7 @@ def test_peak_counts_each_storage_once_and_until_it_is_freed():
 @pytest.mark.parametrize("backend", ["torch", pytest.param("triton", marks=pytest.mark.exhaustive)])
 def test_fused_layer_saves_more_memory_the_more_classes(backend):
     name = "linear_cross_entropy_forward_backward"
-    record, function, shares = EXERCISES[name], load(answer(name, backend)), []
+    record, function, shares = EXERCISES[name], answer(name, backend).load(), []
     for classes in (64, 256, 1024):
         args = random(256, 8), random(classes, 8, seed=5, scale=1.0), labels_of(256, classes)
         plain = dataclasses.replace(record, refused=frozenset())

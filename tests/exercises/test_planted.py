@@ -12,7 +12,6 @@ from graded_kernels.autograder.judge import Job, Settings, make_verdict
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.runner import Answer, Cell, InProcess, Limits, Tree
-from graded_kernels.autograder.runner.call.answer import load
 
 BF16 = torch.bfloat16
 NAMES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")
@@ -104,7 +103,7 @@ def test_there_are_twelve_with_a_thread_and_a_story():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_our_answer_convicts_all_and_nothing_is_drawn(name):
-    report = check(name, load(answer(name, "torch")), seed=7)
+    report = check(name, answer(name, "torch").load(), seed=7)
     assert report.score == 1, report
     assert [case.suspect for case in report.cases[::3]] == [one.exercise.name for one in EXERCISES[name].all]
     assert "seed" not in report.environment
@@ -125,7 +124,7 @@ def test_ordinary_input_convicts_nobody(block, seed):
 def test_right_code_is_not_convicted(block):
     """The contract in float32, and rounded once: on ordinary input and on what convicts the planted one."""
     name, one = SUSPECTS[block]
-    ours = Tree.of(load(answer(name, "torch"))(block)).args
+    ours = Tree.of(answer(name, "torch").load()(block)).args
     right = RIGHT[block]
     for args in (ours, OTHERS[block], *(ORDINARY[block](seed) for seed in range(4))):
         record = dataclasses.replace(one, bug=dataclasses.replace(one.bug, function=rounded(right, one, args)))
@@ -206,7 +205,7 @@ def test_bad_input_gets_a_sentence(block, args, says):
 @pytest.mark.parametrize("block", SUSPECTS)
 def test_input_without_elements_gets_a_sentence(block):
     name, _ = SUSPECTS[block]
-    ours = Tree.of(load(answer(name, "torch"))(block)).args
+    ours = Tree.of(answer(name, "torch").load()(block)).args
     empty = tuple(a[:0] if isinstance(a, torch.Tensor) else a for a in ours)
     assert statuses(block, empty) == ("fail", "not-run", "not-run")
 
@@ -214,7 +213,7 @@ def test_input_without_elements_gets_a_sentence(block):
 @pytest.mark.parametrize("block", SUSPECTS)
 def test_too_many_or_too_few_arguments_get_a_sentence(block):
     _, one = SUSPECTS[block]
-    args = Tree.of(load(answer(SUSPECTS[block][0], "torch"))(block)).args
+    args = Tree.of(answer(SUSPECTS[block][0], "torch").load()(block)).args
     for wrong in ((*args, *args, *args), args[: one.fewest - 1]):
         assert statuses(block, wrong)[0] in ("fail", "error")
         assert statuses(block, wrong)[1:] == ("not-run", "not-run")

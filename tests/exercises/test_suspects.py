@@ -6,7 +6,6 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.course import suspects
 
 
@@ -52,7 +51,7 @@ def test_bad_input_gets_the_sentence_of_a_check(arguments, says):
 
 @pytest.mark.parametrize("name", suspects.WITNESSES)
 def test_the_line_up_tells_the_story_of_those_convicted_alone(name, capsys):
-    ours, blocks = load(answer(name, "torch")), EXERCISES[name].all
+    ours, blocks = answer(name, "torch").load(), EXERCISES[name].all
     convicted = blocks[1].exercise.name
     suspects.line_up(name, lambda block: ours(block) if block == convicted else None)
     said = " ".join(capsys.readouterr().out.split())
@@ -67,7 +66,7 @@ def test_the_line_up_tells_the_story_of_those_convicted_alone(name, capsys):
 
 @pytest.mark.parametrize("name", suspects.WITNESSES)
 def test_an_input_that_shows_another_suspect_is_told(name):
-    ours, names, others = load(answer(name, "torch")), suspects.names(name), 0
+    ours, names, others = answer(name, "torch").load(), suspects.names(name), 0
     for found in names:
         report = check(name, lambda block, found=found: ours(found))
         for asked in names:
@@ -84,7 +83,7 @@ def test_an_input_that_shows_another_suspect_is_told(name):
 @pytest.mark.parametrize("name", suspects.WITNESSES)
 @pytest.mark.parametrize("wanting", [lambda: None, lambda: (), lambda: 1 / 0], ids=["nothing", "empty", "raises"])
 def test_each_suspect_is_worth_as_much(name, wanting):
-    ours, names = load(answer(name, "torch")), suspects.names(name)
+    ours, names = answer(name, "torch").load(), suspects.names(name)
     for convicted in range(len(names) + 1):
         report = check(name, lambda block, few=names[:convicted]: ours(block) if block in few else wanting())
         assert report.score == pytest.approx(convicted / len(names), abs=1e-6)
@@ -100,7 +99,7 @@ def test_a_suspect_that_is_not_written_yet_costs_its_part_alone():
     def nothing(block):
         raise NotImplementedError
 
-    ours = load(answer("scan_witness", "torch"))
+    ours = answer("scan_witness", "torch").load()
     report = check("scan_witness", partly)
     assert report.score == pytest.approx(1 / 3, abs=1e-6)
     assert report.summary != "not implemented yet"

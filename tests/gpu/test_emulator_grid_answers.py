@@ -8,7 +8,6 @@ from both_ways import WAYS, bits
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu.emulator import Emulator
 from graded_kernels.autograder.runner import Call, InProcess
-from graded_kernels.autograder.runner.call.answer import load
 from turns import in_turn
 
 NAMES = [name for name, backend in PAIRS if backend == "triton"]
@@ -44,7 +43,7 @@ def outcome(function, name: str, args: tuple, way: str, monkeypatch) -> list:
 
 
 def assert_same(code, name: str, numbers, monkeypatch, ways=TOGETHER) -> None:
-    function = load(code)
+    function = code.load()
     for number in numbers:
         args = inputs(name, number)
         alone = outcome(function, name, args, "one at a time", monkeypatch)

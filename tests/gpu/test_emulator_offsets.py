@@ -14,7 +14,6 @@ from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError
 from graded_kernels.autograder.judge import Exercise
 from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.runner import InProcess, far_apart
-from graded_kernels.autograder.runner.call.answer import load
 
 WIDE = ".to(tl.int64)"
 NAMES = [name for name, backend in PAIRS if backend == "triton" and isinstance(EXERCISES[name], Exercise)]
@@ -41,7 +40,7 @@ def mutant(name: str, number: int):
 def noted(name: str, one) -> bool:
     """Whether any case's call has the note on offsets."""
     record = EXERCISES[name]
-    runner = InProcess(load(one), record.contract, "triton")
+    runner = InProcess(one.load(), record.contract, "triton")
     return any("offsets" in runner.once(arguments(case, number, 0)).looser for number, case in enumerate(record.cases))
 
 

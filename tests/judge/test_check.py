@@ -17,7 +17,6 @@ from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import Case
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import InProcess
-from graded_kernels.autograder.runner.call.answer import load
 
 
 @triton.jit
@@ -233,7 +232,7 @@ def test_what_the_emulator_cannot_show_is_noted():
     from graded_kernels.autograder.gpu import CANNOT_SHOW
     from graded_kernels.kernels.silu import silu_forward
 
-    narrow_axpy = load(answer("axpy", "triton", ".to(tl.int64) * BLOCK", " * BLOCK"))
+    narrow_axpy = answer("axpy", "triton", ".to(tl.int64) * BLOCK", " * BLOCK").load()
     sentence = dict(CANNOT_SHOW)
     noted = check("silu_forward", silu_forward, backend="triton", compiler=False)
     assert noted.passed

@@ -9,7 +9,6 @@ import triton.language as tl
 from answers import answer
 from graded_kernels.autograder import check
 from graded_kernels.autograder.runner import Answer, Cell
-from graded_kernels.autograder.runner.call.answer import load
 
 
 @triton.jit
@@ -131,7 +130,7 @@ def patched(name, backend, *patches):
     for old, new in patches:
         assert old in source, old
         source = source.replace(old, new)
-    return load(Answer(name, (Cell(name, source),)))
+    return Answer(name, (Cell(name, source),)).load()
 
 
 EPSILON = "√v̂ + ε and √(v̂ + ε) are far apart"

@@ -11,7 +11,6 @@ from forked import forked
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.judge.commands import one_file
 from graded_kernels.autograder.runner import Answer, Cell, sandbox
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.package import PackageModule
 from graded_kernels.solutions import silu as right
 
@@ -212,7 +211,7 @@ def test_a_file_that_compares_itself_with_pytorch_passes(answer, called):
 
 def test_what_runs_only_as_a_script_is_not_part_of_an_answer(answer):
     source = Path(right.__file__).read_text() + "\n\nif __name__ == '__main__':\n    raise SystemExit(0)\n"
-    assert load(Answer.read(answer(source), "silu_backward")).__name__ == "silu_backward"
+    assert Answer.read(answer(source), "silu_backward").load().__name__ == "silu_backward"
 
 
 def test_an_isolated_candle_is_named(answer, called):

@@ -20,7 +20,6 @@ from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import InProcess, Peak
 from graded_kernels.autograder.runner.call import runner
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.device import Device
 from graded_kernels.autograder.runner.call.given import unchanged
 from graded_kernels.autograder.runner.call.machine import Machine
@@ -170,7 +169,7 @@ def module_of(path):
 
 
 def test_a_function_of_a_file_of_tests_is_taken_out_of_it():
-    found = load(answer_of(silu_in_triton, "silu_forward"))
+    found = answer_of(silu_in_triton, "silu_forward").load()
     assert found.__name__ == "silu_in_triton"
     assert found is not silu_in_triton
     assert "def test_" not in answer_of(silu_in_triton, "silu_forward").text

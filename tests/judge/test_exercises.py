@@ -21,7 +21,6 @@ from graded_kernels.autograder.judge.records.category import Category
 from graded_kernels.autograder.judge.records.record import MEASURED, Case, CommonMistake, Exercise, WildBug
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import Answer, Cell, Tree
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.course.regions import hide_bodies
 from turns import in_turn, one_in
 
@@ -249,7 +248,7 @@ FEW = (1, 3)  # cases, which reject most of them
 )
 def test_some_case_rejects_what_is_wrong_in_general(name, backend, wrong, only):
     """The first cases, or else all: what some of them reject is rejected."""
-    function, cases = broken.applied(wrong, load(answer(name, backend)), EXERCISES[name]), EXERCISES[name].cases
+    function, cases = broken.applied(wrong, answer(name, backend).load(), EXERCISES[name]), EXERCISES[name].cases
     for count in (*FEW, len(cases)):
         only(name, cases[:count])
         if not check(name, function, backend=backend, compiler=False).passed:

@@ -16,7 +16,6 @@ from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, of_cases, validate
 from graded_kernels.autograder.runner import Answer, Call, Cell, Contract, InProcess, Isolated
 from graded_kernels.autograder.runner.call import runner
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.device import Device
 from graded_kernels.autograder.runner.sandbox import probe
 from graded_kernels.autograder.runner.sandbox.extracted import Extracted
@@ -279,7 +278,7 @@ def test_the_arguments_of_a_case_stay_as_they_are():
     theirs = [a.clone() for a in kept]
     bug = CommonMistake("who writes 7", lambda param, grad, m: param.fill_(7), "special", "It is 7.")
     case = Case("special", lambda generator: kept, "", convention="infinity")
-    answer = load(Answer("sgd_step", (Cell("answer.py", TORCH.replace("- lr", "+ lr")),), module=True))
+    answer = Answer("sgd_step", (Cell("answer.py", TORCH.replace("- lr", "+ lr")),), module=True).load()
     record = replace(sgd_step, cases=(case,), wild=(bug,), peer=lambda param, grad, m: m.zero_())
     assert not judge(
         record, InProcess(answer, record.contract, "torch"), Settings("torch", conventions="pytorch")
@@ -368,7 +367,7 @@ def test_a_worker_gets_the_whole_contract():
 
 def test_traffic_and_memory():
     """What is written is read and stored; what was given takes no memory of the answer's."""
-    answer = load(Answer("sgd_step", (Cell("answer.py", TRITON),), module=True))
+    answer = Answer("sgd_step", (Cell("answer.py", TRITON),), module=True).load()
     report = judge(sgd_step, InProcess(answer, sgd_step.contract, "triton"), Settings("triton", compiler=False))
     size = 4 * 5045
     assert report.traffic["tensors"] == {

@@ -12,7 +12,6 @@ from graded_kernels.autograder.judge.comparing.trial import Trial, arguments, pr
 from graded_kernels.autograder.judge.records.record import Case, Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import Answer, Call, Cell, Examined, InProcess, Tree
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.elements import bits
 from graded_kernels.kernels.wild import cross_entropy, silu
 from turns import in_turn, one_in
@@ -61,7 +60,7 @@ class Once(InProcess):
 @pytest.mark.parametrize(("name", "first"), in_turn([r.name for r in RECORDS if "torch" in r.backends], range(TURNS)))
 def test_a_right_answer_is_right_on_a_probe_input(name, first):
     """By the case's own tolerance: what an isolated answer is held to is four times that."""
-    function, record = load(answer(name, "torch")), EXERCISES[name]
+    function, record = answer(name, "torch").load(), EXERCISES[name]
     for number, case in list(enumerate(record.cases))[first::TURNS]:
         probe_input = probe_inputs(case, arguments(case, number, 0), SEED)()
         judged = judge_case(

@@ -17,7 +17,6 @@ from graded_kernels.autograder.judge.checking.device_and_emulator import both
 from graded_kernels.autograder.judge.records.category import Category
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import Answer, Cell
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.sandbox import probe
 from graded_kernels.autograder.words import Quality
 
@@ -91,7 +90,7 @@ def code(template: str, exercise="row_sum", **holes) -> Answer:
 
 
 def checked(answer: Answer, **how):
-    return check(answer.exercise, load(answer), "triton", compiler=False, **how)
+    return check(answer.exercise, answer.load(), "triton", compiler=False, **how)
 
 
 @pytest.fixture

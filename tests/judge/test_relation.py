@@ -18,7 +18,6 @@ from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
 from graded_kernels.autograder.runner import InProcess
-from graded_kernels.autograder.runner.call.answer import load
 
 
 def judged(name, function, case="ordinary values", earlier=None):
@@ -327,7 +326,7 @@ def wrong_values():
                 if number is None or record.cases[number].raises:
                     continue
                 args = arguments(record.cases[number], number, 0)
-                runner = InProcess(load(answer(name, backend, old, new)), record.contract, backend)
+                runner = InProcess(answer(name, backend, old, new).load(), record.contract, backend)
                 trial = Trial.of(record, record.cases[number], args, runner, Settings(backend))
                 result = explained(trial, judge_case(trial), {}).result
                 if result.failure:

@@ -14,7 +14,6 @@ from graded_kernels.autograder.judge.comparing.closeness import expect
 from graded_kernels.autograder.judge.records.record import Case, Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import Answer, Cell, InProcess
-from graded_kernels.autograder.runner.call.answer import load
 
 WITNESSES = [name for name, record in EXERCISES.items() if isinstance(record, Witness)]
 STRANGE = {
@@ -167,7 +166,7 @@ def test_a_batch_without_rows_convicts_and_one_with_a_token_does_not(rows, worke
 def test_empty_tensors_convict_nobody_else_or_are_refused(name):
     """Where nothing is computed nothing is wrong: each tensor of the right number of dimensions, without elements."""
     block = [record.exercise.name] if (record := EXERCISES[name]).others else []
-    ours = load(answer(name, "torch"))(*block)
+    ours = answer(name, "torch").load()(*block)
     given = ours if isinstance(ours, tuple) else (ours,)
     empty = tuple(x.new_empty((0, *x.shape[1:])) if isinstance(x, torch.Tensor) else x for x in given)
     report = check(name, lambda *block: empty)
@@ -251,7 +250,7 @@ def test_less_than_is_asked_for_is_within_the_tolerance(name, suspect):
     (one,) = (one for one in EXERCISES[name].all if one.exercise.name == suspect)
     if one.apart is None:
         return
-    ours = load(answer(name, "torch"))(*([suspect] if EXERCISES[name].others else []))
+    ours = answer(name, "torch").load()(*([suspect] if EXERCISES[name].others else []))
     args = ours if isinstance(ours, tuple) else (ours,)
     expected = expect(one.exercise, Case("witness", lambda generator: args, ""), args)
     asked = torch.as_tensor(one.apart(*one.exercise.widened(args)), dtype=torch.float64)

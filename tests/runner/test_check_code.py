@@ -3,7 +3,7 @@
 import pytest
 from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell, load
+from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell
 from graded_kernels.autograder.runner.call.definitions import definitions_in
 
 SOURCE = "import torch\n\ndef silu_forward(x):\n    v = x.float()\n    return (v / (1 + torch.exp(-v))).to(x.dtype)\n"
@@ -48,7 +48,7 @@ def test_an_earlier_answer_that_is_refused_is_not_run():
 def test_an_answer_of_the_other_backend_is_not_taken_for_a_missing_one():
     cells = (Cell("torch", SOURCE), Cell("triton", "pass"))
     with pytest.raises(AnswerError, match="no function silu_forward"):
-        load(Answer("silu_forward", cells))
+        Answer("silu_forward", cells).load()
 
 
 def test_the_definitions_in_a_cell():

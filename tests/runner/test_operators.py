@@ -5,7 +5,7 @@ import torch
 from attacks.submissions import attacks, honest
 from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.gpu import ATEN
-from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell, OperatorRefused, load
+from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell, OperatorRefused
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
 from graded_kernels.autograder.runner.sandbox import Isolated, probe
@@ -26,7 +26,7 @@ _ARGUMENTS = {
 
 def called(submission):
     """The outcome of the submission's function, called in this process."""
-    function = load(Answer(submission.exercise, (Cell(submission.name, submission.source),)))
+    function = Answer(submission.exercise, (Cell(submission.name, submission.source),)).load()
     generator = torch.Generator().manual_seed(3)
     x, g = torch.randn(4, 6, generator=generator), torch.randn(4, 6, generator=generator)
     runner = InProcess(function, EXERCISES[submission.exercise].contract, "torch")
@@ -152,7 +152,7 @@ def of_text(source, exercise):
 
 @pytest.mark.parametrize("cast", ["part.sum(0).to(weight.dtype)", "part.sum(0).view(1, N).half().squeeze(0)"])
 def test_an_allowed_sum_may_be_converted(cast):
-    function = load(of_text(PARTIAL_SUMS.replace("RESULT", cast), "rms_norm_backward"))
+    function = of_text(PARTIAL_SUMS.replace("RESULT", cast), "rms_norm_backward").load()
     outcome = (
         InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton").examine(Call(rms_arguments())).first
     )
@@ -180,7 +180,7 @@ def test_an_allowed_sum_may_be_converted_in_a_replay():
 
 
 def test_what_was_not_summed_is_not_converted():
-    function = load(of_text(PARTIAL_SUMS.replace("RESULT", "part.to(x.dtype)[0]"), "rms_norm_backward"))
+    function = of_text(PARTIAL_SUMS.replace("RESULT", "part.to(x.dtype)[0]"), "rms_norm_backward").load()
     trouble = (
         InProcess(function, EXERCISES["rms_norm_backward"].contract, "triton")
         .examine(Call(rms_arguments()))
@@ -212,7 +212,7 @@ def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
         raise IndexError(f"labels[{{bad - 1}}] is out of range")
     return torch.empty_like(logits)
 """
-    function = load(of_text(source, "cross_entropy_backward"))
+    function = of_text(source, "cross_entropy_backward").load()
     runner = InProcess(function, EXERCISES["cross_entropy_backward"].contract, "triton")
     args = (torch.ones(2), torch.ones(2, 3), torch.tensor([0, 5]), torch.ones(2))
     trouble = runner.examine(Call(args)).first.trouble
@@ -225,7 +225,7 @@ POISON = torch.tensor([0x7EA5, 0x3C00, 0x7EA5, 0x7EA5, 0x4000, 0x7EA5], dtype=to
 
 def filled(fill):
     source = f"import torch\ndef silu_forward(x):\n    out = torch.empty_like(x)\n    {fill}\n    return out"
-    runner = InProcess(load(of_text(source, "silu_forward")), EXERCISES["silu_forward"].contract, "torch")
+    runner = InProcess(of_text(source, "silu_forward").load(), EXERCISES["silu_forward"].contract, "torch")
     return runner.examine(Call((POISON,))).first
 
 
@@ -271,7 +271,7 @@ def silu_forward(x):
 
 @pytest.mark.parametrize(("end", "kinds"), [("6", []), ("5", ["unwritten"])])
 def test_what_a_triton_answer_copies_is_written(end, kinds):
-    answer = load(of_text(HALF_BY_A_KERNEL.replace("END", end), "silu_forward"))
+    answer = of_text(HALF_BY_A_KERNEL.replace("END", end), "silu_forward").load()
     outcome = InProcess(answer, EXERCISES["silu_forward"].contract, "triton").examine(Call((POISON,))).first
     assert outcome.trouble is None
     assert [finding.kind for finding in outcome.findings] == kinds
@@ -295,16 +295,16 @@ def test_a_statement_that_is_stopped_leaves_the_rest(monkeypatch):
         raise OperatorRefused("silu is closed")
 
     monkeypatch.setattr(torch, "silu", closed, raising=False)
-    function = load(of_text(LOADED, "silu_forward"), go_on=True)
+    function = of_text(LOADED, "silu_forward").load(go_on=True)
     assert function(torch.zeros(2)).eq(0).all()
     assert function.__globals__["after"]
     assert function.__annotations__ == {"x": "Undefined"}
     assert function.__code__.co_firstlineno == 7
     with pytest.raises(AnswerError, match="Running the code stopped with OperatorRefused: silu is closed"):
-        load(of_text(LOADED, "silu_forward"))
+        of_text(LOADED, "silu_forward").load()
 
 
 def test_an_import_that_fails_ends_the_cell():
     source = "import torch_of_tomorrow\ndef silu_forward(x):\n    return torch_of_tomorrow.silu(x)"
     with pytest.raises(AnswerError, match="ModuleNotFoundError"):
-        load(of_text(source, "silu_forward"), go_on=True)
+        of_text(source, "silu_forward").load(go_on=True)

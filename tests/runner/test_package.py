@@ -6,13 +6,7 @@ import pytest
 from answers import FOLDERS, ROOT, regions
 from graded_kernels.autograder.judge import EXERCISES, Settings
 from graded_kernels.autograder.judge.commands import one_file as command
-from graded_kernels.autograder.runner.call.answer import (
-    Answer,
-    AnswerError,
-    AnswerRefused,
-    Cell,
-    load,
-)
+from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, AnswerRefused, Cell
 from graded_kernels.autograder.runner.call.package import PackageModule, absolute, collect
 from graded_kernels.autograder.runner.sandbox import Limits
 from graded_kernels.autograder.runner.sandbox.sources import Sources
@@ -80,17 +74,17 @@ def test_nor_does_one_beside_a_folder_of_its_name(files):
 
 
 def test_the_function_is_loaded_with_its_package_and_a_later_one_anew(files):
-    assert load(Answer.read(files / "root/ops/f.py", "f", files / "root"))(1) == 4
+    assert Answer.read(files / "root/ops/f.py", "f", files / "root").load()(1) == 4
     (files / "root/plain.py").write_text("one = 100\n")
-    assert load(Answer.read(files / "root/ops/f.py", "f", files / "root"))(1) == 103
+    assert Answer.read(files / "root/ops/f.py", "f", files / "root").load()(1) == 103
     with pytest.raises(AnswerError, match="imports from the package around it: .* Name the folder .* with --root"):
-        load(Answer.read(files / "root/ops/f.py", "f"))
+        Answer.read(files / "root/ops/f.py", "f").load()
 
 
 def test_the_package_may_not_import_the_course(files):
     (files / "root/plain.py").write_text("from graded_kernels.kernels import silu\none = 1\n")
     with pytest.raises(AnswerRefused, match="imports graded_kernels"):
-        load(Answer.read(files / "root/ops/f.py", "f", files / "root"))
+        Answer.read(files / "root/ops/f.py", "f", files / "root").load()
 
 
 @pytest.mark.parametrize(

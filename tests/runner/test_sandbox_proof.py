@@ -11,7 +11,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.runner.call.answer import Answer, Cell, load
+from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.elements import bits
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.call.runner import InProcess
@@ -182,7 +182,7 @@ def test_the_record_is_made_before_the_numbers_are_there(worker):
 )
 def test_isolated_and_in_process_reports_are_equal(exercise, backend, worker):
     ours, record = answer(exercise, backend), EXERCISES[exercise]
-    here = judge(record, InProcess(load(ours), record.contract, backend), Settings(backend, compiler=False))
+    here = judge(record, InProcess(ours.load(), record.contract, backend), Settings(backend, compiler=False))
     with Isolated(ours, record.contract, backend, worker=worker) as runner:
         there = judge(record, runner, Settings(backend, compiler=False))
     assert here.passed

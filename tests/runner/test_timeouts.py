@@ -10,7 +10,6 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC
-from graded_kernels.autograder.runner.call.answer import load
 from graded_kernels.autograder.runner.call.examination import Examined, Facts
 from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble
 from graded_kernels.autograder.runner.call.runner import InProcess
@@ -51,7 +50,7 @@ def report_of(exercise: str, backend: str, case: int, **how):
     record = EXERCISES[exercise]
     return judge(
         record,
-        OutOfTime(load(answer(exercise, backend)), record, backend, case, **how),
+        OutOfTime(answer(exercise, backend).load(), record, backend, case, **how),
         Settings(backend, compiler=False),
     )
 

@@ -149,41 +149,40 @@ class Answer:
         """
         return KernelLaunch.joined(cell.source for cell in self.cells if is_python(cell.source))
 
+    def load(
+        self,
+        done: Callable[[], object] = lambda: None,
+        go_on: bool = False,
+        failed_in: Callable[[AnswerError], object] = lambda error: None,
+    ) -> Callable[..., Any]:
+        """Runs the cells and returns the function they define. Raises AnswerError.
 
-def load(
-    answer: Answer,
-    done: Callable[[], object] = lambda: None,
-    go_on: bool = False,
-    failed_in: Callable[[AnswerError], object] = lambda error: None,
-) -> Callable[..., Any]:
-    """Runs the cells and returns the function they define. Raises AnswerError.
-
-    In a notebook a cell that fails does not keep later ones from running, nor does one before the answer's own that is
-    refused, and so not run; the error is reported if the function is missing. done: called after each cell. go_on: nor
-    does a statement that fails keep later ones of its cell from running, whatever they lack for it; in the answer's own
-    cell, one that the grader stopped. Where answers are graded, a comparison with PyTorch's own function meets a closed
-    operator, a module or a file of the learner's is not there, and the definitions below it are wanted all the same.
-    failed_in: called with the error of each cell.
-    """
-    module = _module(answer)
-    failed: AnswerError | None = None
-    for number, cell in enumerate(answer.cells, 1 + answer.after - len(answer.cells)):  # 0 is the answer's own
-        if number <= 0:
-            # An earlier answer of that name, in the other backend, is not this one.
-            module.__dict__.pop(answer.exercise, None)
-        try:
-            refuse(cell.source, packaged=bool(answer.modules))
-            run(cell, module, go_on, past_any=go_on and number != 0 and not answer.module)
-        except AnswerError as error:
-            failed_in(error)
-            if (isinstance(error, AnswerRefused) and number >= 0) or (answer.module and not error.ours):
-                raise
-            failed = error
-        done()
-    function: Callable[..., Any] | None = module.__dict__.get(answer.exercise)
-    if callable(function):
-        return function
-    raise failed or NoFunction(f"There is no function {answer.exercise}. Name the function like the exercise.")
+        In a notebook a cell that fails does not keep later ones from running, nor does one before the answer's own that
+        is refused, and so not run; the error is reported if the function is missing. done: called after each cell.
+        go_on: nor does a statement that fails keep later ones of its cell from running, whatever they lack for it; in
+        the answer's own cell, one that the grader stopped. Where answers are graded, a comparison with PyTorch's own
+        function meets a closed operator, a module or a file of the learner's is not there, and the definitions below it
+        are wanted all the same. failed_in: called with the error of each cell.
+        """
+        module = _module(self)
+        failed: AnswerError | None = None
+        for number, cell in enumerate(self.cells, 1 + self.after - len(self.cells)):  # 0 is the answer's own
+            if number <= 0:
+                # An earlier answer of that name, in the other backend, is not this one.
+                module.__dict__.pop(self.exercise, None)
+            try:
+                refuse(cell.source, packaged=bool(self.modules))
+                run(cell, module, go_on, past_any=go_on and number != 0 and not self.module)
+            except AnswerError as error:
+                failed_in(error)
+                if (isinstance(error, AnswerRefused) and number >= 0) or (self.module and not error.ours):
+                    raise
+                failed = error
+            done()
+        function: Callable[..., Any] | None = module.__dict__.get(self.exercise)
+        if callable(function):
+            return function
+        raise failed or NoFunction(f"There is no function {self.exercise}. Name the function like the exercise.")
 
 
 def _module(answer: Answer) -> types.ModuleType:

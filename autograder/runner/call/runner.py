@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ...gpu import ATEN, EmulatorError, Finding, ensure_runnable, mode
-from .answer import Answer, AnswerError, AnswerRefused, OperatorRefused, is_stub, load, trace
+from .answer import Answer, AnswerError, AnswerRefused, OperatorRefused, is_stub, trace
 from .call_history import FollowedCall, ResultOperators, launched, parting
 from .callee import Callee
 from .contract import CallForm, Contract
@@ -77,7 +77,7 @@ class InProcess:
     def of(cls, answer: Answer, contract: Contract, backend: str) -> Runner:
         """Calls the function that the answer's code defines, which runs here and now."""
         try:
-            return cls(load(answer), contract, backend)
+            return cls(answer.load(), contract, backend)
         except AnswerError as error:
             kind: TroubleKind = "refused" if isinstance(error, AnswerRefused) else "unloadable"
             return Unloadable(Trouble(kind, str(error), error.details))

@@ -15,7 +15,7 @@ import torch
 
 from ....gpu import ADVICE, Finding, KernelLaunch
 from ...call import borrowed
-from ...call.answer import Answer, AnswerError, AnswerRefused, NoFunction, load, trace
+from ...call.answer import Answer, AnswerError, AnswerRefused, NoFunction, trace
 from ...call.call_history import FollowedElement, parting
 from ...call.callee import Callee, CompareError, callee_in_form
 from ...call.contract import CallForm, Contract
@@ -261,7 +261,7 @@ def _answer(
 ) -> Callable[..., Any] | Callee:
     answer = Answer.of(given)
     try:
-        found = load(answer, loaded, go_on=not form, failed_in=failed.append)
+        found = answer.load(loaded, go_on=not form, failed_in=failed.append)
     except AnswerError as error:
         if form and isinstance(error, NoFunction):
             raise CompareError(f"{answer.exercise} of {answer.defining_cell} is not a function") from None

@@ -4,7 +4,7 @@ import importlib
 
 import torch
 
-from ...call.answer import Answer, Cell, load
+from ...call.answer import Answer, Cell
 from ...call.contract import Contract
 from ...call.runner import InProcess
 from .child import Recorded
@@ -38,7 +38,7 @@ def make() -> None:
     for name in _WITH_LIBRARIES:
         importlib.import_module(name)
     contract = Contract("double", ("x",), ("y",), 1)
-    function = load(Answer("double", (Cell("warm", _KERNEL),)))
+    function = Answer("double", (Cell("warm", _KERNEL),)).load()
     outcome = InProcess(function, contract, "triton").once((torch.ones(100),), shuffle=1)
     recorder = Recorder(function)
     Recorded(recorder, contract, "triton").once((torch.ones(100),))
