@@ -8,7 +8,6 @@ import pytest
 import torch
 from compiler_kernels import SM_90, compile_report
 from graded_kernels.autograder.gpu import Emulator
-from graded_kernels.autograder.gpu.compiler.launches import plain_launches
 from graded_kernels.autograder.runner import far_apart
 from graded_kernels.kernels import attention, masked_softmax
 from library import ATTENTION, heads, pytorchs_attention
@@ -150,7 +149,7 @@ def test_compiles_for_sm_90_without_spills(d, dtype, causal):
     with Emulator() as emulator:
         o, lse = LIBRARY.attention_forward(q, k, v, lengths, causal)
         LIBRARY.attention_backward(do, q, k, v, o, lse, lengths, causal)
-    launches = plain_launches(emulator.launches)
+    launches = emulator.described()
     parts = ("forward", "dq", "dk_dv")
     assert [launch.kernel for launch in launches] == [f"attention_{part}_kernel" for part in parts]
     report = compile_report(launches, SM_90)

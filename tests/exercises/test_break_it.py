@@ -9,9 +9,7 @@ import torch
 from answers import SETUP, answer
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.gpu import Emulator
-from graded_kernels.autograder.judge import Settings
-from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.runner import Answer, Cell, InProcess, Tree
+from graded_kernels.autograder.runner import Answer, Cell, Tree
 from graded_kernels.course.build import ROOT
 from graded_kernels.course.chapter_rules import split
 
@@ -138,11 +136,7 @@ def test_right_code_is_not_convicted(name):
     right = RIGHT[name]
     for args in (Tree.of(answer(name, "torch").load()()).args, OTHERS[name], ORDINARY[name](0)):
         bug = dataclasses.replace(record.bug, function=right)
-        report = judge(
-            dataclasses.replace(record, bug=bug),
-            InProcess(lambda args=args: args, record.contract, "torch"),
-            Settings("torch"),
-        )
+        report = check(dataclasses.replace(record, bug=bug), lambda args=args: args)
         assert [case.status for case in report.cases] == ["pass", "pass", "fail"], (args, report)
 
 

@@ -8,8 +8,7 @@ import torch
 from answers import SETUP, answer
 from graded_kernels.autograder import check
 from graded_kernels.autograder.exercises.floats import place
-from graded_kernels.autograder.judge import EXERCISES, Settings
-from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge import EXERCISES
 from graded_kernels.autograder.runner import Answer, Cell
 from graded_kernels.kernels.wild.floats import axpy_no_mask
 
@@ -82,9 +81,8 @@ def test_what_a_first_kernel_may_leave_out(old, new):
     ours = answer("axpy", "triton")
     cell = ours.cells[-1]
     assert old in cell.source
-    report = check_answer(
-        replace(ours, cells=(*ours.cells[:-1], replace(cell, source=cell.source.replace(old, new)))), Settings("triton")
-    )
+    first = replace(ours, cells=(*ours.cells[:-1], replace(cell, source=cell.source.replace(old, new))))
+    report = check("axpy", first.load())
     assert report.passed, str(report)
     assert not report.notes, str(report)
 
@@ -112,9 +110,7 @@ def axpy(a, x, y):
 
 def test_32_bits_are_refused_where_a_kernel_uses_strides():
     narrow, wide = (
-        check_answer(
-            Answer("axpy", (SETUP, Cell("axpy", STRIDED.replace("WIDE", wide)))), Settings("triton", compiler=False)
-        )
+        check("axpy", Answer("axpy", (SETUP, Cell("axpy", STRIDED.replace("WIDE", wide)))).load(), compiler=False)
         for wide in ("", ".to(tl.int64)")
     )
     assert [case.name for case in narrow.cases if case.status == "fail"] == ["offsets beyond 2^31"]

@@ -15,14 +15,11 @@ from answers import ROOT, our_answer, regions
 from differentiable import backward_of, call_named, calls, in_float64, inputs_with_gradients, outputs_of
 from graded_kernels import kernels
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.exercises.cases.elementwise import gradient
+from graded_kernels.autograder.exercises import gradient
 from graded_kernels.autograder.gpu import Emulator
-from graded_kernels.autograder.judge.comparing.closeness import compare_all, expect
-from graded_kernels.autograder.runner import Tree
-from library import CALLS, IN_PLACE, call, has_the_parameters_of_its_record, random
+from library import CALLS, IN_PLACE, WHOLE, call, has_the_parameters_of_its_record, random
 
 FOUND = [name for name in kernels.__all__ if has_the_parameters_of_its_record(name)]
-WHOLE = [name for name in kernels.__all__ if name in EXERCISES and name not in IN_PLACE]  # named as its record is
 CASES = [(name, number, case) for name in FOUND for number, (case, _) in enumerate(calls(EXERCISES[f"{name}_forward"]))]
 
 
@@ -55,21 +52,6 @@ def test_the_readme_imports_what_there_is():
 def test_every_function_has_examples():
     without = set(kernels.__all__) - {*FOUND, *IN_PLACE, *WHOLE, *(name.split(",")[0] for name in CALLS)}
     assert not without, f"other parameters than the record's: tests/material/library.py needs calls of {without}"
-
-
-@pytest.mark.parametrize(("name", "case"), [(name, case) for name in WHOLE for case, _ in calls(EXERCISES[name])])
-def test_a_function_named_as_its_record_is_its_oracle(name, case, monkeypatch):
-    """By PyTorch, and by Triton in the emulator."""
-    function, record = getattr(kernels, name), EXERCISES[name]
-    named = call_named(record, case)
-    for by_triton in (False, True):
-        monkeypatch.setattr(sys.modules[function.__module__], "use_triton", lambda x, by_triton=by_triton: by_triton)
-        with Emulator() as emulator:
-            y = function(**named)
-        assert emulator.findings == ()
-        args = tuple(named.values())
-        compared = compare_all(expect(record, record.cases[0], args), Tree.of(y).leaves, {})
-        assert not [one for one in compared if one.complaint or one.failure]
 
 
 @each(2)

@@ -8,10 +8,8 @@ import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES, check
-from graded_kernels.autograder.judge import Job, Settings, make_verdict
-from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.runner import Answer, Cell, InProcess, Limits, Tree
+from graded_kernels.autograder.judge import Job, make_verdict
+from graded_kernels.autograder.runner import Answer, Cell, Limits, Tree
 
 BF16 = torch.bfloat16
 NAMES = ("precision_witness", "router_witness", "scan_witness", "sampler_witness")
@@ -128,7 +126,7 @@ def test_right_code_is_not_convicted(block):
     right = RIGHT[block]
     for args in (ours, OTHERS[block], *(ORDINARY[block](seed) for seed in range(4))):
         record = dataclasses.replace(one, bug=dataclasses.replace(one.bug, function=rounded(right, one, args)))
-        report = judge(record, InProcess(lambda args=args: args, record.contract, "torch"), Settings("torch"))
+        report = check(record, lambda args=args: args)
         assert [case.status for case in report.cases] == ["pass", "pass", "fail"], (block, args, report.cases[2])
 
 
@@ -222,9 +220,9 @@ def test_too_many_or_too_few_arguments_get_a_sentence(block):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_isolated_it_is_asked_for_the_same(name, worker):
-    report = check_answer(answer(name, "torch"), Settings("torch"), worker=worker)
-    assert report.score == 1, report
-    assert len(report.cases) == 9
+    verdict = make_verdict(Job(answer(name, "torch"), "torch", 0, Limits()), worker)
+    assert verdict.report["score"] == 1, verdict.text
+    assert len(verdict.report["cases"]) == 9
 
 
 def test_an_answer_that_knows_one_block_is_told_which_it_lacks():

@@ -1,20 +1,12 @@
-"""The compiler report's cache and its worker process: what is kept, what is lost, what starts no process."""
+"""The compiler report's cache: what is kept, what is lost, what starts no process."""
 
 import dataclasses
 import json
-import os
 
 import pytest
-from answers import answer
 from compiler_kernels import BODY, COMPILER, HEADER, SCALE, SM_90, cache, compile_report, described, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder.gpu import compiler
 from graded_kernels.autograder.gpu.compiler import cache as cache_module
-from graded_kernels.autograder.judge import EXERCISES, Settings
-from graded_kernels.autograder.judge.checking.judge import judge
-from graded_kernels.autograder.runner import Compiler, Isolated, Worker
-from graded_kernels.autograder.runner.sandbox import compiler as sandbox_compiler
-from graded_kernels.autograder.runner.sandbox import paths
-from graded_kernels.autograder.runner.sandbox.compiler import shared_compiler
 
 
 @pytest.fixture
@@ -72,47 +64,3 @@ def test_the_cache_follows_the_user(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert cache_module.folder() == tmp_path / ".cache" / "graded-kernels" / "compiler"
-
-
-def test_without_a_triton_that_imports_the_report_says_not_run(tmp_path, monkeypatch, empty_cache):
-    (tmp_path / "triton.py").write_text("raise ImportError('libcuda is the wrong version')\n")
-    site = paths.site_folders()
-    monkeypatch.setattr(paths, "site_folders", lambda: [str(tmp_path), *site])
-    with Compiler() as own:
-        report = own.report([described(HEADER + SCALE, "scale_kernel")])
-    assert report["status"] == "not-run"
-    assert report["targets"] == []
-    assert "libcuda is the wrong version" in report["reason"]
-    assert not list(empty_cache.glob("*"))
-
-
-def test_checks_without_a_compiler_of_their_own_share_one_process(empty_cache):
-    found = []
-    for number in range(2):
-        launch = described(HEADER + BODY.format(f"y = x + {{{number}}}"))
-        assert shared_compiler().report([launch], SM_90)["status"] == "fail"
-        found.append(shared_compiler()._worker)
-    assert found[0] is found[1]
-    assert found[0].starts == 1
-    assert found[0].runs()
-
-
-def test_the_compiler_of_an_isolated_answer_starts_with_its_first_launch(empty_cache):
-    """Its imports go on while the other cases run."""
-    record, started = EXERCISES["axpy"], []
-    with Worker() as worker, Isolated(answer("axpy", "triton"), record.contract, "triton", worker=worker) as runner:
-        judge(record, runner, Settings("triton"), at=lambda where: started.append(worker.compiler._worker is not None))
-    assert started[:2] == [False, True]
-
-
-def test_a_forked_process_does_not_have_the_others_compiler():
-    ours = shared_compiler()
-    ours._ready()
-    child = os.fork()
-    if child == 0:
-        same = shared_compiler() is ours
-        sandbox_compiler._close(os.getppid())  # as this process does at its end
-        os._exit(same)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert ours._worker.runs()
-    assert os.path.isdir(ours._folder.name)

@@ -1,16 +1,13 @@
 """What it costs to read a kernel out of a hostile file: the constants of its module, its helpers, its launches."""
 
 import dataclasses
-import json
 
 import pytest
 from bounded import bounded
 from compiler_kernels import BODY, HEADER, SM_90, described
-from graded_kernels.autograder.gpu.compiler import KernelLaunch
 from graded_kernels.autograder.gpu.compiler.ahead_of_time import compile_report
 from graded_kernels.autograder.gpu.compiler.bindings import RefusedKernel
 from graded_kernels.autograder.gpu.compiler.extract import extract
-from graded_kernels.autograder.runner.sandbox import status
 
 USES_C = BODY.format("y = x + C")
 DOUBLED = "".join(f"T{i + 1} = (T{i}, T{i})\n" for i in range(41))
@@ -87,28 +84,3 @@ def test_helpers_of_helpers_are_counted():
     report = bounded(lambda: compile_report([launch], SM_90))
     assert report["status"] == "not-run", report
     assert "helpers" in report["reason"], report
-
-
-def nested(depth: int):
-    value = 1
-    for _ in range(depth):
-        value = {"tuple": [value]}
-    return value
-
-
-@pytest.mark.parametrize(
-    "value", [nested(400), nested(9), {"tuple": [1] * 5_000}, "a" * 5_000, 10**4_000], ids=lambda v: str(v)[:20]
-)
-def test_a_constant_of_a_launch_is_small(value):
-    with pytest.raises(ValueError, match="constant C of kernel kernel is not plain data"):
-        KernelLaunch("kernel", "", {}, {"C": value})
-    result = {"launches": [{"kernel": "kernel", "signature": {}, "constants": {"C": value}}]}
-    with pytest.raises(status.MalformedReport):
-        status.read(json.dumps(result).encode(), "")
-
-
-def test_a_launch_of_a_thousand_levels_is_garbled():
-    result = '{"launches": [{"kernel": "k", "signature": {}, "constants": {"C": %s1%s}}]}'
-    for depth in (300, 800, 2_000, 100_000):
-        with pytest.raises(status.MalformedReport):
-            status.read((result % ('{"tuple": [' * depth, "]}" * depth)).encode(), "")

@@ -4,10 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 from compiler_kernels import BODY, HEADER, cache, compile_report, described, printed_alone  # noqa: F401
-from graded_kernels.autograder.gpu.compiler import TARGETS, device_libraries
+from graded_kernels.autograder.gpu.compiler import TARGETS
 from graded_kernels.autograder.gpu.compiler.device_libraries import SmallLibrary
-from graded_kernels.autograder.runner import Compiler
-from graded_kernels.autograder.runner.sandbox import compiler
 
 FUNCTIONS = """y = tl.log(x) + tl.floor(x) + tl.erf(x) + tl.exp2(x) + libdevice.tanh(x)
     if BLOCK == 2048:
@@ -112,20 +110,6 @@ def test_the_code_is_the_same_as_with_the_whole_library(tmp_path):
         "different": 4,
         "linked": [".ll", ".ll", ".bc", ".bc"],
     }
-
-
-def test_the_libraries_are_read_for_a_kernel_that_may_call_them(monkeypatch):
-    asked = []
-
-    def run(worker, files, task, limits, budgets):
-        asked.append(task.modules)
-        raise compiler.WorkerLost
-
-    monkeypatch.setattr(compiler.Host, "run", run)
-    with Compiler() as own:
-        for text in ("tl.exp(x) * 2.0", "tl.log(x)"):
-            own.run_jobs([{"functions": {"kernel": {"text": text}}}], [{"module": 0}])
-    assert asked == [(), (device_libraries.__name__,)]
 
 
 @pytest.mark.parametrize("body", ["y = tl.log(x)", "y = tl.log(x) + tl.sin(x)"])

@@ -6,11 +6,10 @@ import sys
 
 import pytest
 import torch
-from compiler_kernels import BODY, HEADER, SM_90, cache, compile_report, described, load, no_worker, row_of  # noqa: F401
+from compiler_kernels import BODY, COMPILER, HEADER, SM_90, cache, compile_report, described, load, no_worker, row_of  # noqa: F401
 from graded_kernels.autograder.gpu import compiler
 from graded_kernels.autograder.gpu.compiler import SEAM, launch_of
 from graded_kernels.autograder.gpu.compiler.ahead_of_time import front_end
-from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 
 
 def test_nothing_of_the_learners_file_runs(tmp_path):
@@ -187,7 +186,7 @@ def test_helpers_of_helpers_in_a_third_module(monkeypatch):
     x = torch.zeros(1024)
     launch = launch_of(load(source).kernel, (x, x, 1024), {"BLOCK": 1024}, source)
     assert row_of(compile_report([launch], SM_90))["status"] == "pass"
-    (row,) = front_end([dataclasses.replace(launch, helpers={"around": launch.helpers["around"]})], compile_jobs)
+    (row,) = front_end([dataclasses.replace(launch, helpers={"around": launch.helpers["around"]})], COMPILER.run_jobs)
     assert (row["status"], row["line_text"]) == ("not-run", "y = around(x)")
     assert "doubled is imported from deepest: " in row["message"]
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from compiler_kernels import COMPILER
 from graded_kernels.autograder.gpu.emulator import EmulatorError
 from graded_kernels.autograder.gpu.sanitize import front_end
 from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
 from graded_kernels.autograder.gpu.sanitize.watching import watched
-from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.errors import InterpreterError, OutOfResources
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -212,7 +212,7 @@ def events_of(program, shim=False):
     events = []
     with watched(events.append, shim=shim), contextlib.suppress(EmulatorError):
         program()
-    return events, answers(FrontEnd(compile_jobs), forms_in(events))
+    return events, answers(FrontEnd(COMPILER.run_jobs), forms_in(events))
 
 
 def forms_in(events):
@@ -232,7 +232,7 @@ def launched(kernel, n=8):
 def refused():
     """Findings of the compiler by kernel."""
     events = [event for kernel in [*WRONG, right] for event in events_of(lambda kernel=kernel: launched(kernel))[0]]
-    found = [event["finding"] for event in answers(FrontEnd(compile_jobs), forms_in(events))]
+    found = [event["finding"] for event in answers(FrontEnd(COMPILER.run_jobs), forms_in(events))]
     assert len(found) == len({one["kernel"] for one in found})
     return {one["kernel"]: one for one in found}
 
@@ -273,7 +273,7 @@ def test_a_form_is_asked_about_once(monkeypatch):
     events, asked = events_of(program)
     assert len([event for event in events if "form" in event]) == 2
     assert asked == []
-    compiler, said, rows = FrontEnd(compile_jobs), [], front_end.front_end
+    compiler, said, rows = FrontEnd(COMPILER.run_jobs), [], front_end.front_end
 
     def counted(*asked, **how):
         if not how.get("whole"):  # the file makes a descriptor: whether it may be launched is asked of the compiler
@@ -302,7 +302,7 @@ def test_a_launch_that_is_refused_already_is_not_asked_about():
 
 def asked_of_compiler(events, **settings):
     """Watches a program, whose launches raise what the compiler refuses."""
-    compiler = FrontEnd(compile_jobs)
+    compiler = FrontEnd(COMPILER.run_jobs)
     return watched(events.append, ask=lambda form: compiler.event(form).get("finding"), **settings)
 
 
@@ -438,7 +438,7 @@ def test_what_the_compiler_says_of_a_kernel_that_cannot_be_interpreted(line, for
     assert (finding["kind"], finding["level"], finding["form"]["kernel"]) == ("kernel-error", "unable", "called_dtype")
     (asked,) = [event["form"]["launch"] for event in events_of(lambda: launched(right))[0] if "form" in event]
     finding |= {"line": finding["line"] + line} | ({"form": asked} if form is right else {})
-    judged = FrontEnd(compile_jobs).settled(finding)
+    judged = FrontEnd(COMPILER.run_jobs).settled(finding)
     assert judged.get("accepted", False) == (form is right)
     assert (judged["kind"], judged["level"]) == (kind, "fault" if kind == "unsupported" else "unable")
     assert says in judged["message"]
@@ -464,7 +464,7 @@ def casts(x, y, BLOCK: tl.constexpr):
 @pytest.mark.parametrize("device", ["a100", "h100"])
 def test_the_compiler_is_asked_for_the_gpu_that_is_simulated(device):
     """An A100 has no float8 with three bits."""
-    front, findings = FrontEnd(compile_jobs, device), []
+    front, findings = FrontEnd(COMPILER.run_jobs, device), []
 
     def ask(form):
         findings.append(front.event(form).get("finding"))
@@ -495,7 +495,7 @@ def large_product(a, b, c, K, B: tl.constexpr, BK: tl.constexpr):
 @pytest.mark.parametrize("tuned", [False, True])
 def test_more_shared_memory_than_the_gpu_has(stages, tuned):
     """An autotuner passes over such a configuration, as it does on a GPU."""
-    front, kinds = FrontEnd(compile_jobs, "a100"), []
+    front, kinds = FrontEnd(COMPILER.run_jobs, "a100"), []
 
     def ask(form):
         said = front.event(form).get("finding")
@@ -526,7 +526,7 @@ def made_descriptors(x, y, n, B: tl.constexpr):
     ("device", "allocates", "kinds"), [("h100", False, ["unsupported"]), ("h100", True, []), ("a100", False, [])]
 )
 def test_descriptors_made_in_a_kernel_need_an_allocator(device, allocates, kinds):
-    front, events = FrontEnd(compile_jobs, device), []
+    front, events = FrontEnd(COMPILER.run_jobs, device), []
 
     def launch():
         if allocates:
@@ -557,7 +557,7 @@ def test_only_a_kernel_that_makes_descriptors_is_compiled_whole(kernel, wholes, 
         return ask(launches, *more, whole=whole, **options)
 
     monkeypatch.setattr(front_end, "front_end", counted)
-    front = FrontEnd(compile_jobs, "h100")
+    front = FrontEnd(COMPILER.run_jobs, "h100")
 
     def launch():
         with watched(lambda event: None, device="h100", ask=lambda form: front.event(form).get("finding")):
@@ -581,6 +581,8 @@ made_by_a_call = triton.jit(made_by_a_call)
 
 
 def test_a_kernel_made_by_a_call_is_put_to_the_compiler():
-    with watched(lambda event: None, shim=False, ask=lambda form: FrontEnd(compile_jobs).event(form).get("finding")):
+    with watched(
+        lambda event: None, shim=False, ask=lambda form: FrontEnd(COMPILER.run_jobs).event(form).get("finding")
+    ):
         with pytest.raises(EmulatorError, match="does not compile for a GPU"):
             made_by_a_call[(1,)](torch.ones(4), torch.ones(4), BLOCK=4)

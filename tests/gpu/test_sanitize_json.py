@@ -8,12 +8,12 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from compiler_kernels import COMPILER
 from graded_kernels.autograder import cli
 from graded_kernels.autograder.gpu.sanitize import command, json_report, run_report
 from graded_kernels.autograder.gpu.sanitize.allowed import Allowances
 from graded_kernels.autograder.gpu.sanitize.front_end import FrontEnd
 from graded_kernels.autograder.gpu.sanitize.watching import watched
-from graded_kernels.autograder.runner.sandbox.compile_jobs import compile_jobs
 
 SCHEMA = json.loads(json_report.FILE.read_text(encoding="utf-8"))
 
@@ -48,7 +48,7 @@ def run():
             with pytest.raises(Exception, match="out of bounds"):
                 careless[(1,)](torch.ones(6), torch.zeros(room), n, BLOCK=8)
     made = command._run(run_report.Run("p.py", since="HEAD"), listener, 0, FrontEnd(None))
-    made.machine_code = FrontEnd(compile_jobs).machine_code(listener.forms)
+    made.machine_code = FrontEnd(COMPILER.run_jobs).machine_code(listener.forms)
     made.set_aside_known(Allowances(), None)
     return made
 

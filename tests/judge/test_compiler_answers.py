@@ -15,7 +15,7 @@ from graded_kernels.autograder.judge.checking.cost import judge_compile
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import notebook, terminal
 from graded_kernels.autograder.judge.results.case_result import CaseResult
-from graded_kernels.autograder.runner import Answer, Cell, Outcome
+from graded_kernels.autograder.runner import Answer, Cell, Outcome, Worker
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH, y_ptr.dtype.element_ty)\n"
 LAST = "    empty = total == 0.0  # no key: o is 0 and lse -inf\n"
@@ -283,3 +283,16 @@ def test_kernels_that_load_here_and_compiled_nothing_are_refused(reads, loaded, 
     assert compiled.status == status
     if status == "fail":
         assert "load 64 bytes here in the case “ordinary values”, and compiled for sm_90 nothing" in compiled.message
+
+
+def test_the_compiler_of_an_isolated_answer_starts_with_its_first_launch(tmp_path, monkeypatch):
+    """Its imports go on while the other cases run."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    started = []
+    with Worker() as worker:
+
+        def noted(where):
+            started.append(worker.compiler._worker is not None)
+
+        check_answer(answer("axpy", "triton"), Settings("triton"), worker=worker, at=noted)
+    assert started[:2] == [False, True]

@@ -7,10 +7,14 @@ import pytest
 import torch
 from answers import Unwatched, our_answer
 from graded_kernels.autograder import EXERCISES, check
+from graded_kernels.autograder.judge.checking.case_verdict import judge_case
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge.comparing.trial import Trial, arguments
 from graded_kernels.autograder.judge.records.record import Case, Tolerance, WildBug
 from graded_kernels.autograder.judge.records.settings import Settings
+from graded_kernels.autograder.runner import InProcess
+from graded_kernels.kernels.wild import cross_entropy as wild
 from graded_kernels.solutions.cross_entropy import token_mean
 from graded_kernels.solutions.policy_loss import ratio_and_end
 from wrong_answers import planted
@@ -262,3 +266,15 @@ PLANTED = {  # by its exercise: what was planted, and whose bug it is
 def test_a_bug_with_an_edge_mended_or_rounded_otherwise_is_named(exercise, seed):
     why, who = PLANTED[exercise]
     assert who in check_answer(planted(exercise, "torch", why).answer, Settings("torch", seed=seed)).source
+
+
+def test_judged_call_that_should_raise_and_returns_is_evidence():
+    record = EXERCISES["label_logits"]
+    case = next(c for c in record.cases if c.name == "a label of V")
+    runner = InProcess(wild.label_logits_next_row, record.contract, "torch")
+    judged = judge_case(Trial.of(record, case, arguments(case, 0, 0), runner, Settings("torch")))
+    [(returned, mask, *_)] = judged.evidence
+    assert judged.result.status == "fail"
+    assert returned.shape == mask.shape
+    assert mask.any()  # the row of the bad label, and not those that are right
+    assert not mask.all()

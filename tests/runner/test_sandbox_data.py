@@ -198,3 +198,28 @@ def test_a_malformed_message_ends_in_one_sentence(read, value, wanted):
     assert sentence.count("\n") == 0
     assert len(sentence) < 120
     assert sentence.endswith(".")
+
+
+def nested(depth: int):
+    value = 1
+    for _ in range(depth):
+        value = {"tuple": [value]}
+    return value
+
+
+@pytest.mark.parametrize(
+    "value", [nested(400), nested(9), {"tuple": [1] * 5_000}, "a" * 5_000, 10**4_000], ids=lambda v: str(v)[:20]
+)
+def test_a_constant_of_a_launch_is_small(value):
+    with pytest.raises(ValueError, match="constant C of kernel kernel is not plain data"):
+        KernelLaunch("kernel", "", {}, {"C": value})
+    result = {"launches": [{"kernel": "kernel", "signature": {}, "constants": {"C": value}}]}
+    with pytest.raises(status.MalformedReport):
+        status.read(json.dumps(result).encode(), "")
+
+
+def test_a_launch_of_a_thousand_levels_is_garbled():
+    result = '{"launches": [{"kernel": "k", "signature": {}, "constants": {"C": %s1%s}}]}'
+    for depth in (300, 800, 2_000, 100_000):
+        with pytest.raises(status.MalformedReport):
+            status.read((result % ('{"tuple": [' * depth, "]}" * depth)).encode(), "")
