@@ -6,7 +6,7 @@ from ..words import lazy_api
 
 if TYPE_CHECKING:
     from .aten import ATEN
-    from .compiler import CannotCompile, KernelLaunch, Target, compile_report, machine_code_report, worker
+    from .compiler import CannotCompile, KernelLaunch, Target, compile_report, launch_of, machine_code_report, worker
     from .compiler.bindings import RefusedKernel
     from .compiler.extract import ADVICE, extract
     from .compiler.from_text import bound

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .side_by_side import compare
     from .verdicts.job import Job
     from .verdicts.make import make_verdict, preload, shared_worker
+    from .verdicts.make_all import NoWorker
     from .verdicts.scheduler import Cluster
     from .verdicts.store import Store
     from .verdicts.verdict import Verdict

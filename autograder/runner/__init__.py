@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from .call.callee import Callee, CandidateError, CompareError
     from .call.contract import CallForm, Contract
     from .call.elements import dtype_name
-    from .call.examination import Call, Examined, Runner
+    from .call.examination import Call, Examined, Facts, Runner
     from .call.huge_strides import far_apart
     from .call.operator_notes import MOVES, OperatorNotes
     from .call.outcome import Outcome, ProbeInput, Trouble
+    from .call.package import PackageModule
     from .call.peak_memory import Peak
     from .call.printing import for_a_reader
     from .call.runner import InProcess, Watching

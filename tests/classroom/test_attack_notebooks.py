@@ -7,10 +7,9 @@ from attack_notebooks import batch, on_the_page, table
 from attack_notebooks.attack import Attack
 from bleach._vendor import html5lib  # parses as browsers do, also what only a browser would take for an element
 from classroom import about, api, asked_for, assert_success
-from graded_kernels.autograder.runner.sandbox import probe
+from isolation import LEVEL, needs_good_isolation
 from tampered import FULL, TORCH, WITNESS, find
 
-BEST = probe().level
 SCRIPTS = ("script_in_an_answer", "script_in_an_error")
 REPRESENTATIVES = {  # of each kind of attack; `test_every_attack` grades all of them
     *("writes_the_gradebook", "leaves_a_process"),  # in code; one without end: test_teaching_limits.py
@@ -23,7 +22,7 @@ REPRESENTATIVES = {  # of each kind of attack; `test_every_attack` grades all of
 OF_EACH_KIND = [attack for attack in table.OWN if attack.name in REPRESENTATIVES]
 PAGES = [attack for attack in on_the_page.ATTACKS if attack.name != "wordy_error"]  # slow
 
-pytestmark = pytest.mark.skipif(BEST in (None, "weak"), reason=f"not run: this machine isolates nothing. {probe()}")
+pytestmark = needs_good_isolation
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def graded(made, tmp_path_factory, request):
     """Those that are asked for; where no test asks for one, those that a test of the pages looks at."""
     wanted = asked_for(request) & {attack.name for attack in OF_EACH_KIND + PAGES} or REPRESENTATIVES
     attacks = [attack for attack in table.OWN if attack.name in wanted]
-    return batch.Batch(made, tmp_path_factory.mktemp("batch"), attacks, BEST)
+    return batch.Batch(made, tmp_path_factory.mktemp("batch"), attacks, LEVEL)
 
 
 @pytest.mark.parametrize("attack", OF_EACH_KIND, ids=lambda attack: attack.name)
@@ -151,7 +150,7 @@ c.Autograde.post_convert_hook = harm
         find(nb, TORCH)["source"] = "def silu_forward(x):\n    raise ValueError('ESC' + 'APED')"
 
     attack = Attack(planted, FULL | {TORCH: 0, WITNESS: 0}, "no such sentence")
-    one = batch.Batch(course, tmp_path, [attack], BEST)
+    one = batch.Batch(course, tmp_path, [attack], LEVEL)
     scores, says, got = one.wrong(attack)
     assert (scores, says) == ("0 0 - expected", "it does not say 'no such sentence'")
     assert got.startswith("it got something: ESCAPED")
@@ -165,7 +164,7 @@ c.Autograde.post_convert_hook = harm
 
 @pytest.mark.parametrize(
     "level",  # the best one in test-all, the others before a release
-    [pytest.param(r, marks=pytest.mark.exhaustive if r == BEST else pytest.mark.release) for r in table.LEVELS_HERE],
+    [pytest.param(r, marks=pytest.mark.exhaustive if r == LEVEL else pytest.mark.release) for r in table.LEVELS_HERE],
 )
 def test_every_attack(made, level):
     rows = table.run(made, level, table.ALL, False)

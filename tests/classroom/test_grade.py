@@ -18,11 +18,7 @@ from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.nbgrader.other_files import digest
 from graded_kernels.autograder.classroom.nbgrader.reader import Reader
 from graded_kernels.autograder.classroom.nbgrader.regrade import Origin, mark
-from graded_kernels.autograder.judge import Job, Store, Verdict
-from graded_kernels.autograder.judge.verdicts.job import UNFIT
-from graded_kernels.autograder.judge.verdicts.make import FAILED, check
-from graded_kernels.autograder.judge.verdicts.make_all import NoWorker
-from graded_kernels.autograder.judge.verdicts.verdict import LATE
+from graded_kernels.autograder.judge import Job, NoWorker, Store, Verdict
 from graded_kernels.autograder.words import Exit
 from tampered import FULL, NOTHING, TORCH, WITNESS, add, find
 
@@ -33,9 +29,10 @@ class Answers:
     threads, dashboard = 1, None
 
     def __init__(self, found):
-        self.found, self.asked = found, []
+        self.found, self.asked, self.work = found, [], None
 
     def run(self, queue, work):
+        self.work = work
         while queue:
             job = queue.popleft()
             self.asked.append(job)
@@ -138,7 +135,9 @@ def test_an_answer_behind_a_cell_that_does_not_end_is_asked_for_without_it(cours
     def found(job):
         loops = any("while True" in cell.source for cell in job.answer.cells)
         stop = {"cell": job.answer.cells[2].name, "reason": "It does not end."} if loops else None
-        return right(job, report=REPORT | {"passed": not loops, "stopped_in": stop}, doubt=LATE if loops else "")
+        return right(
+            job, report=REPORT | {"passed": not loops, "stopped_in": stop}, doubt="time limit" if loops else ""
+        )
 
     hand_in(course, "a", endless)
     cluster = Answers(found)
@@ -173,7 +172,7 @@ def test_what_ended_three_workers_is_left_to_a_person(course, graded, capsys):
 def test_a_crash_of_the_check_is_left_to_autograde(course, graded, capsys):
     hand_in(course, "a")
     cluster = Answers(
-        lambda job: json.dumps({FAILED: "ZeroDivisionError: planted"}) if job.name == TORCH else right(job)
+        lambda job: json.dumps({"failed": "ZeroDivisionError: planted"}) if job.name == TORCH else right(job)
     )
     assert grading.grade("tiny", cluster.connect, course) == 0
     assert len(graded) == 1
@@ -261,15 +260,16 @@ def test_a_submission_is_read_once_for_the_cluster_and_the_gradebook(course, mon
 
     def found(job):
         hand_in(course, "a", lambda notebook: add(notebook, TORCH, "meanwhile = 1"))
-        return check(job.to_json(), "")
+        return cluster.work(job.to_json(), "")
 
+    cluster = Answers(found)
     for student in "ab":
         hand_in(course, student)
-    assert grading.grade("tiny", Answers(found).connect, course) == Exit.PASSED
+    assert grading.grade("tiny", cluster.connect, course) == Exit.PASSED
     assert reads == ["a", "b"]
     assert scores(course, "a") == scores(course, "b") == FULL
     assert "meanwhile" not in (course / "autograded" / "a" / "tiny" / "tiny.ipynb").read_text()
-    assert grading.grade("tiny", Answers(found).connect, course) == Exit.PASSED
+    assert grading.grade("tiny", cluster.connect, course) == Exit.PASSED
     assert reads == ["a", "b", "a"]
     assert "meanwhile" in (course / "autograded" / "a" / "tiny" / "tiny.ipynb").read_text()
 
@@ -279,10 +279,10 @@ def test_a_worker_takes_text_and_gives_text(course, graded):
     cluster = Answers(right)
     grading.grade("tiny", cluster.connect, course)
     witness, torch = cluster.asked
-    verdict = Verdict.from_json(check(torch.to_json(), ""))
+    verdict = Verdict.from_json(cluster.work(torch.to_json(), ""))
     assert (verdict.key, verdict.points().score, verdict.report["passed"]) == (torch.key, 1.0, True)
     other = torch.to_json().replace(torch.key, witness.key)
-    assert "other versions" in json.loads(check(other, ""))[UNFIT]
+    assert "other versions" in json.loads(cluster.work(other, ""))["unfit"]
 
 
 @pytest.mark.exhaustive

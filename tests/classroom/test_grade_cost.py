@@ -3,33 +3,22 @@
 import json
 import subprocess
 import sys
-from collections import deque
-from functools import partial
-from types import SimpleNamespace
-from unittest.mock import Mock
 
 import pytest
 from classroom import api, assert_success, copied, hand_in, place, right_answers, scores
-from graded_kernels.autograder import check
 from graded_kernels.autograder.classroom import grade
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 from graded_kernels.autograder.classroom.grade import Making
-from graded_kernels.autograder.judge import Job, Store, Verdict
-from graded_kernels.autograder.judge.verdicts import make as making
-from graded_kernels.autograder.judge.verdicts import scheduler
-from graded_kernels.autograder.judge.verdicts.job import UNFIT
-from graded_kernels.autograder.judge.verdicts.make_all import NoWorker
-from graded_kernels.autograder.runner import Answer, Budget, Cell, Limits
+from graded_kernels.autograder.judge import Store, Verdict
+from graded_kernels.autograder.runner import Worker
 from graded_kernels.autograder.words import Exit
-from graded_kernels.solutions import silu
 from tampered import FULL, TORCH, find
 
 ASKED = """
 import sys
 from pathlib import Path
 from graded_kernels.autograder.classroom import cluster, grade
-from graded_kernels.autograder.judge.verdicts import make
 from graded_kernels.autograder.classroom.cluster import local
 from graded_kernels.autograder.classroom.course import Course
 course = Course(Path(sys.argv[1]), "tiny", [])
@@ -41,9 +30,8 @@ FORKED = """
 import signal, sys
 from graded_kernels.autograder.classroom import preloaded
 from graded_kernels.autograder.judge.verdicts import make
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.sandbox import Limits
-from graded_kernels.autograder.judge.verdicts.job import Job
+from graded_kernels.autograder.runner import Answer, Cell, Limits
+from graded_kernels.autograder.judge import Job
 before = set(sys.modules)
 answer = Answer("silu_forward", (Cell("mine", "def silu_forward(x):\\n    return x\\n"),), "import torch")
 found = make.check(Job(answer, "torch", 1, Limits(wall_factor=1000.0)).to_json(), "")
@@ -102,73 +90,10 @@ def test_a_run_that_follows_on_its_verdicts_starts_no_worker(course, monkeypatch
     hand_in(course, "a")
     assert_success(api(course).autograde("tiny", "a"))
 
-    class Unstarted(making.Worker):
-        def start(self):
-            pytest.fail("nothing is to be checked")
-
-    monkeypatch.setattr(making, "_shared", None)
-    monkeypatch.setattr(making, "Worker", Unstarted)
+    monkeypatch.setattr(Worker, "start", lambda self: pytest.fail("nothing is to be checked"))
     assert grade.grade("tiny", lambda level: pytest.fail("no verdict is missing"), course, force=True) == Exit.PASSED
     assert "2 of 2 verdicts were there" in capfd.readouterr().err
     assert scores(course, "a") == FULL
-
-
-def test_a_verdict_gives_account_of_compiling_and_forking(monkeypatch):
-    worker = SimpleNamespace(lost=0, spent=8.0, compiler=SimpleNamespace(spent=5.0))
-    notebook = Budget("notebook", 100.0)
-    right = check("silu_forward", silu.silu_forward, backend="torch")
-
-    def check_answer(*args, **named):
-        notebook.spent += 1.5
-        worker.compiler.spent += 2.25
-        worker.spent += 1000.0
-        return right
-
-    monkeypatch.setattr(making, "check_answer", check_answer)
-    job = Job(Answer("silu_forward", (Cell("silu_forward-torch", ""),)), "torch", 7, Limits())
-    verdict = making.make_verdict(job, worker, notebook=notebook)
-    assert verdict.seconds == 3.75
-    assert 1000 <= verdict.grader_seconds < 1100
-
-
-class Completed(deque):
-    """In place of Dask's futures as they end."""
-
-    add, __next__ = deque.append, deque.popleft
-
-
-def client(said):
-    """A client with one thread; ``said``: what a worker answers to a job's text. Notes what it was asked."""
-
-    def submit(function, job, level, *, key, pure):
-        found.submitted.append(job)
-        return Mock(status="finished", result=lambda: json.dumps(said(job)))
-
-    found = Mock(dashboard_link="", submitted=[], submit=submit, nthreads=Mock(return_value={"one": 1}))
-    return found
-
-
-def queue_of(*names):
-    return deque(SimpleNamespace(name="n", key=name, to_json=partial(str, name)) for name in names)
-
-
-@pytest.mark.parametrize("threads", [None, lambda: 1], ids=["asks the scheduler", "is the scheduler's"])
-def test_a_worker_has_its_next_check_before_the_last_verdict_is_written(monkeypatch, threads):
-    monkeypatch.setattr(scheduler, "as_completed", Completed)
-    asked = client(lambda job: {"of": job})
-    made = scheduler.Cluster(asked, "strong", threads).run(queue_of(*"012"), check)
-    under_way = [(found["of"], list(asked.submitted)) for _, found in made]
-    assert under_way == [("0", ["0", "1"]), ("1", ["0", "1", "2"]), ("2", ["0", "1", "2"])]
-    assert asked.nthreads.call_count == (0 if threads else 4)
-
-
-def test_a_worker_that_cannot_be_used_ends_the_run(monkeypatch):
-    monkeypatch.setattr(scheduler, "as_completed", Completed)
-    asked = client(lambda job: {UNFIT: "it has torch 2.0"} if job == "1" else {"of": job})
-    made = scheduler.Cluster(asked, "strong").run(queue_of(*"012"), check)
-    assert next(made)[1] == {"of": "0"}
-    with pytest.raises(NoWorker, match="a worker cannot be used: it has torch 2.0"):
-        next(made)
 
 
 def test_the_jobs_of_a_notebook_are_made_once_whatever_their_verdicts_are(made_course, tmp_path):

@@ -21,13 +21,12 @@ from classroom import (
     scores,
     shown,
 )
+from graded_kernels.autograder.classroom.nbgrader import grade_cells
 from graded_kernels.autograder.classroom.nbgrader.export import rows_of
 from graded_kernels.autograder.classroom.nbgrader.grade_cells import SaveScores
 from graded_kernels.autograder.classroom.nbgrader.pages import NotGradable
 from graded_kernels.autograder.classroom.nbgrader.submission import Notebook
-from graded_kernels.autograder.judge import Store
-from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.judge.verdicts import make as making
+from graded_kernels.autograder.judge import Store, make_verdict
 from graded_kernels.course import cells
 from nbgrader.api import Gradebook
 from tampered import FULL, NOTHING, TORCH, UNREAD, WITNESS, WORDS, deleted_answer, find, helper_cells
@@ -187,13 +186,13 @@ def test_points_for_lateness_are_taken_anew_from_what_is_not_graded_again(made_c
 
 
 def test_a_check_that_crashes_is_left_to_a_person(course, monkeypatch):
-    def crash_in_one(answer, settings, **options):
-        if answer.exercise == "silu_witness":
+    def crash_in_one(job, *given):
+        if job.answer.exercise == "silu_witness":
             raise ZeroDivisionError("planted")
-        return check_answer(answer, settings, **options)
+        return make_verdict(job, *given)
 
     Store(course).clear()
-    monkeypatch.setattr(making, "check_answer", crash_in_one)
+    monkeypatch.setattr(grade_cells, "make_verdict", crash_in_one)
     grade(course, "unlucky", right_answers(course))
     assert scores(course, "unlucky") == FULL | {WITNESS: None}
     assert "could not be graded: the check stopped with ZeroDivisionError" in shown(

@@ -1,6 +1,5 @@
 """Parts of grading a class that need no course: what is looked for, compared, counted and shown."""
 
-import json
 import logging
 import os
 import re
@@ -12,7 +11,6 @@ from graded_kernels.autograder.classroom.nbgrader.other_files import digest, els
 from graded_kernels.autograder.classroom.nbgrader.pages import notes_output
 from graded_kernels.autograder.classroom.nbgrader.points import PerDay, lateness
 from graded_kernels.autograder.classroom.nbgrader.summary import Summary, quiet
-from graded_kernels.autograder.runner.doctor import doctor
 from nbgrader.api import Gradebook
 from nbgrader.utils import parse_utc
 
@@ -201,28 +199,3 @@ def test_nbgraders_own_lines_on_lateness_are_left_to_the_summary():
 def test_notes_show_code_as_code_and_nothing_as_html():
     rich = notes_output(["The cell `a<b>` is missing."]).data["text/html"]
     assert rich == "<ul><li>The cell <code>a&lt;b&gt;</code> is missing.</li></ul>"
-
-
-def test_doctor_sees_a_class_that_others_can_read(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert list(doctor.course_root()) == []
-    (tmp_path / "submitted").mkdir()
-    for name in ("gradebook.db", "hidden_cases"):
-        (tmp_path / name).write_text(json.dumps({}))
-        (tmp_path / name).chmod(0o644)
-    (tmp_path / "submitted").chmod(0o755)
-    (finding,) = doctor.course_root()
-    assert finding.state == "problem"
-    assert "submitted, gradebook.db, hidden_cases" in finding.message
-    assert os.system(finding.fix) == 0
-    (finding,) = doctor.course_root()
-    assert finding.state == "ok"
-    (tmp_path / "submitted").chmod(0o770)
-    (tmp_path / "teacher_config.py").write_text('c.CourseDirectory.db_url = "postgresql://class:secret@host/db"')
-    (tmp_path / "teacher_config.py").chmod(0o644)
-    assert doctor.open_to_others(tmp_path) == ["submitted", "teacher_config.py"]
-    (tmp_path / "teacher_config.py").chmod(0o600)
-    assert doctor.open_to_others(tmp_path) == ["submitted"]
-    assert doctor.open_to_others(tmp_path, groupshared=True) == []
-    assert doctor.close_to_others(tmp_path) == ["submitted"]
-    assert doctor.open_to_others(tmp_path) == []

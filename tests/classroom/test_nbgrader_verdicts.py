@@ -6,12 +6,11 @@ from functools import partial
 import nbformat
 import pytest
 from classroom import api, assert_success, autograded, copied, grade, hidden_case, place, right_answers, scores, shown
+from graded_kernels.autograder.classroom.nbgrader import grade_cells
 from graded_kernels.autograder.classroom.nbgrader.grade_cells import Grade
 from graded_kernels.autograder.classroom.nbgrader.regrade import FIELDS, NAMES, changes, standard
 from graded_kernels.autograder.classroom.nbgrader.submission import Released
-from graded_kernels.autograder.judge import Store
-from graded_kernels.autograder.judge.verdicts import make as making
-from graded_kernels.autograder.judge.verdicts.verdict import LATE
+from graded_kernels.autograder.judge import Store, Verdict, make_verdict
 from tampered import FULL, NOTHING, TORCH, WITNESS, find
 
 
@@ -24,13 +23,12 @@ def course(made_course, tmp_path):
 def checked(monkeypatch) -> list[str]:
     """The names of the answers that were checked."""
     found: list[str] = []
-    check = making.check_answer
 
-    def counted(answer, settings, **options):
-        found.append(f"{answer.exercise}-{settings.backend}")
-        return check(answer, settings, **options)
+    def counted(job, *given):
+        found.append(job.name)
+        return make_verdict(job, *given)
 
-    monkeypatch.setattr(making, "check_answer", counted)
+    monkeypatch.setattr(grade_cells, "make_verdict", counted)
     return found
 
 
@@ -157,7 +155,10 @@ def test_what_a_time_limit_decided_is_checked_twice_and_says_so(course, checked)
     text = " ".join(shown(course, "a", f"{TORCH}-check").split())
     assert "A time limit ended this check. It was made a second time" in text
     assert "more than 0.5 s" in text
-    assert [(e["checks"], e["doubt"]) for e in Store(course).made() if e["name"] == TORCH] == [(1, LATE), (2, LATE)]
+    assert [(e["checks"], e["doubt"]) for e in Store(course).made() if e["name"] == TORCH] == [
+        (1, "time limit"),
+        (2, "time limit"),
+    ]
     assert_success(made.autograde("tiny", "a"))
     assert checked.count(TORCH) == 2
 
@@ -169,7 +170,7 @@ def test_one_left_to_a_person_has_no_score(course):
     store = Store(course)
     (path,) = (path for path in store if path.parent.name == TORCH)
     left = json.loads(path.read_bytes()[65:]) | {"left": "its check ended three workers"}
-    store.put(making.Verdict(**left))
+    store.put(Verdict(**left))
     log = autograde(course, force=True)
     assert f"  a, tiny: {TORCH}-check could not be graded: its check ended three workers\n" in log
     assert "1 check could not be graded" in log

@@ -10,7 +10,6 @@ import torch
 from graded_kernels import solutions
 from graded_kernels.autograder import check
 from graded_kernels.autograder.judge import EXERCISES, Exercise
-from graded_kernels.autograder.judge.commands.new import FAMILIES
 from graded_kernels.course import build, new_exercise, pieces
 
 FILES = ["autograder/exercises/swish.py", "solutions/swish.py", "kernels/swish.py"]
@@ -59,7 +58,7 @@ def test_the_name_of_one_half_is_no_name_for_the_pair(half, root, capsys):
     assert not (root / FILES[0]).exists()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", new_exercise.FAMILIES)
 def test_what_is_missing_is_told_and_nothing_else(family, root):
     assert make(root, "swish", "--like", family) == 0
     problems = [one for one in pieces.problems(root, EXERCISES | records(root)) if "swish" in one]
@@ -72,7 +71,7 @@ def test_what_is_missing_is_told_and_nothing_else(family, root):
     assert all("a line `:step:` gives the second hint" in one for one in hints)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", new_exercise.FAMILIES)
 def test_what_is_written_is_in_style(family, root):
     """But for the imports that the answers are going to need."""
     make(root, "swish", "--like", family)
@@ -87,7 +86,7 @@ def test_what_is_written_is_in_style(family, root):
         assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", new_exercise.FAMILIES)
 def test_the_record_accepts_the_formula_in_pytorch(family, root):
     make(root, "swish", "--like", family)
     for name, record in records(root).items():

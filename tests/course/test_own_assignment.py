@@ -12,8 +12,6 @@ import nbformat
 import pytest
 from classroom import api, assert_success, copied, place, release, scores, shown
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.classroom.nbgrader.points import PerDay
-from graded_kernels.autograder.judge.commands.new import written_of
 from graded_kernels.course import cells
 from graded_kernels.course.exam import Closed
 from graded_kernels.course.learner import sources
@@ -37,8 +35,7 @@ def record(tmp_path):
 
 
 def written(folder: Path) -> Path:
-    for name, text in written_of(OP, "elementwise", solved=True).items():
-        (folder / name).write_text(text)
+    assert cli.main(["new", OP, "--like", "elementwise", "--solved", "--into", str(folder)]) == 0
     return folder / f"{OP}_record.py"
 
 
@@ -124,7 +121,7 @@ def test_an_exam_closes_at_its_time_and_has_no_answer_of_ours(made_course, tmp_p
     assert 'db assignment add exam_1 --duedate="2099-12-10 11:00 UTC"' in printed
     settings = "\n".join(line.strip() for line in printed.splitlines() if line.strip().startswith("c."))
     (course / "teacher_config.py").write_text(f"c.PerDay.closed = ['exam_0']\n{settings}\nc.Hints.after = 2\n")
-    assert PerDay(config=api(course).config).closed == ["exam_0", "exam_1"]
+    assert api(course).config.PerDay.closed == ["exam_0", "exam_1"]
     release(course, ["exam_1"])
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
         gradebook.update_or_create_assignment("tiny", duedate="2099-12-10 11:00 UTC")

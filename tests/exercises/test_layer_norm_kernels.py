@@ -8,8 +8,7 @@ import pytest
 import torch
 from compiler_kernels import compile_report
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.gpu import Emulator, EmulatorError
-from graded_kernels.autograder.gpu.compiler import launch_of
+from graded_kernels.autograder.gpu import Emulator, EmulatorError, launch_of
 from graded_kernels.autograder.judge import ulp_size
 from graded_kernels.autograder.runner import Tree
 from graded_kernels.kernels.layer_norm import layer_norm

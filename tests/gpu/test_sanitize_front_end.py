@@ -581,8 +581,7 @@ made_by_a_call = triton.jit(made_by_a_call)
 
 
 def test_a_kernel_made_by_a_call_is_put_to_the_compiler():
-    with watched(
-        lambda event: None, shim=False, ask=lambda form: FrontEnd(COMPILER.run_jobs).event(form).get("finding")
-    ):
+    front = FrontEnd(COMPILER.run_jobs)
+    with watched(lambda event: None, shim=False, ask=lambda form: front.event(form).get("finding")):
         with pytest.raises(EmulatorError, match="does not compile for a GPU"):
             made_by_a_call[(1,)](torch.ones(4), torch.ones(4), BLOCK=4)

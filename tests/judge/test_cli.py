@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from forked import forked
-from graded_kernels.autograder import cli
+from graded_kernels.autograder import cli, runner
 from graded_kernels.autograder.judge.commands import one_file
-from graded_kernels.autograder.runner import Answer, Cell, sandbox
-from graded_kernels.autograder.runner.call.package import PackageModule
+from graded_kernels.autograder.runner import Answer, Cell, Isolated, Limits, PackageModule, SandboxError
 from graded_kernels.solutions import silu as right
 
 CANDLE = """
@@ -170,9 +169,9 @@ def test_what_cannot_be_isolated_is_not_run(moment, answer, called, monkeypatch,
     """Neither where isolation cannot start nor where it fails in the middle, which an answer may bring about."""
 
     def fails(*args, **kwargs):
-        raise sandbox.SandboxError("the worker did not start: no reason given")
+        raise SandboxError("the worker did not start: no reason given")
 
-    monkeypatch.setattr(sandbox.Isolated, "__init__" if moment == "start" else "examine", fails)
+    monkeypatch.setattr(Isolated, "__init__" if moment == "start" else "examine", fails)
     trace = tmp_path / "trace"
     path = answer(f"import pathlib\npathlib.Path({str(trace)!r}).write_text('ran')\n{CANDLE}")
     done = called("check", "silu_backward", path, "--json")
@@ -244,7 +243,7 @@ def test_an_isolated_answer_gets_new_numbers_unless_a_seed_is_given(answer, call
 
 @pytest.mark.exhaustive
 def test_a_limit_in_seconds_is_processor_time(answer, called, monkeypatch):
-    monkeypatch.setattr(sandbox, "Limits", partial(sandbox.Limits, wall_factor=1000.0))  # however busy the machine is
+    monkeypatch.setattr(runner, "Limits", partial(Limits, wall_factor=1000.0))  # however busy the machine is
     path = answer("def silu_backward(dy, x):\n    while True:\n        pass\n")
     ran = called("check", "silu_backward", path, "--seconds", "0.5", "--json")
     report = json.loads(ran.stdout)

@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 import pytest
+import torch
 from graded_kernels.autograder import cli
-from graded_kernels.autograder.gpu.interpret import has_gpu
 from graded_kernels.autograder.judge.commands.listing import kept_rows, row_of
 from graded_kernels.autograder.judge.records.table import EXERCISES
 
@@ -32,7 +32,7 @@ def test_list_reads_no_record_and_what_is_kept_is_what_the_records_say():
     assert kept_rows() == [row_of(record) for record in EXERCISES.values()], "stale: make build"
     code = "import sys; from graded_kernels.autograder import cli; cli.main(['list']); print('torch' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    assert shown.splitlines()[-1] == "False" or has_gpu()
+    assert shown.splitlines()[-1] == "False" or torch.cuda.is_available()
 
 
 def test_each_command_has_an_example_that_is_understood(capsys):
@@ -59,7 +59,7 @@ def test_list_as_data(capsys):
 
 
 def test_the_door_opens_without_pytorch_and_still_asks_for_the_interpreter():
-    if has_gpu():
+    if torch.cuda.is_available():
         pytest.skip("not run: where there is a GPU, PyTorch is asked about it first")
     code = """if True:
         import os, sys

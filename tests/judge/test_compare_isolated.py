@@ -17,9 +17,9 @@ from graded_kernels.autograder.judge.side_by_side import (
     reproduce,
 )
 from graded_kernels.autograder.runner import Limits
-from graded_kernels.autograder.runner.sandbox import probe
+from isolation import needs_good_isolation
 
-pytestmark = pytest.mark.skipif(probe().level in (None, "weak"), reason=f"not run: nothing is isolated. {probe()}")
+pytestmark = needs_good_isolation
 
 TEXT = Path(side_by_side_candidates.__file__).read_text()
 ROWS = [

@@ -15,8 +15,7 @@ from graded_kernels.autograder.judge.records.external_records import read_cases
 from graded_kernels.autograder.judge.records.record import RecordError
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import find
-from graded_kernels.autograder.runner import Answer, Cell, Examined, Outcome, Trouble
-from graded_kernels.autograder.runner.call.examination import Facts
+from graded_kernels.autograder.runner import Answer, Cell, Examined, Facts, Outcome, Trouble
 
 SECRET = 0.7310585786  # in float16 0.73095703125; nothing of it may be shown
 HEAD = """import torch

@@ -9,7 +9,6 @@ import pytest
 import torch
 from answers import Unwatched
 from graded_kernels.autograder import check
-from graded_kernels.autograder.exercises.cases.wording import AGAIN
 from graded_kernels.autograder.judge.checking import check as checking
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.judge import judge
@@ -21,6 +20,7 @@ from mistakes import MISTAKES, read_first
 
 RECORDS = {name: record for name, record in EXERCISES.items() if not isinstance(record, Witness)}
 CASES = [case for record in RECORDS.values() for case in record.cases if not case.bonus]
+AGAIN = "the same shape again"
 SUBJECTS = {(case.family, case.subject) for case in CASES if case.family}
 ENOUGH = 3
 

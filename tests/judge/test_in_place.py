@@ -15,26 +15,24 @@ from graded_kernels.autograder.judge.records.record import Large, WildBug, Witne
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.validation import RecordError, of_cases, validate
 from graded_kernels.autograder.runner import Answer, Call, Cell, Contract, InProcess, Isolated
-from graded_kernels.autograder.runner.call import runner
-from graded_kernels.autograder.runner.call.device import Device
-from graded_kernels.autograder.runner.sandbox import probe
-from graded_kernels.autograder.runner.sandbox.extracted import Extracted
+from isolation import needs_isolation
+from on_a_device import on_a_device
 from sgd_record import TORCH, TRITON, drawn, every_second, sgd_step
 from sgd_record import __file__ as RECORD
 from turns import in_turn
 
 TEXTS = {"torch": TORCH, "triton": TRITON}
 WAYS = ("in process", "isolated")
-BOTH = pytest.mark.parametrize("path", WAYS)
-PATHS = pytest.mark.parametrize("path", [WAYS[0], pytest.param(WAYS[1], marks=pytest.mark.exhaustive)])
+BOTH = pytest.mark.parametrize("path", [WAYS[0], pytest.param(WAYS[1], marks=needs_isolation)])
+PATHS = pytest.mark.parametrize(
+    "path", [WAYS[0], pytest.param(WAYS[1], marks=[pytest.mark.exhaustive, needs_isolation])]
+)
 BACKENDS = pytest.mark.parametrize("backend", TEXTS)
 
 
 @pytest.fixture
 def checked(path, request):
     """A function that checks a text as an answer to ``sgd_step``: in this process, or isolated."""
-    if path == "isolated" and probe().level is None:
-        pytest.skip(f"not run: {probe()}")
     worker = request.getfixturevalue("worker") if path == "isolated" else None
 
     def check(text, backend, record=sgd_step, seed=0, compiler=False, **options):
@@ -332,7 +330,7 @@ def test_a_witness_of_a_bug_that_writes_in_place():
     assert "a witness is off by more than" in found(torch.zeros(3)).cases[2].message
 
 
-@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
+@needs_isolation
 def test_repeated_calls_of_a_process_begin_with_what_was_given(worker):
     args = sgd_step.cases[0].inputs(torch.Generator().manual_seed(0))
     answer = Answer("sgd_step", (Cell("answer.py", TORCH),), module=True)
@@ -348,7 +346,7 @@ def sgd_step_layouts(args):
     return tuple((a.dtype, a.shape) for a in (args[0], args[2]))
 
 
-@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
+@needs_isolation
 def test_a_result_that_a_process_keeps_back_is_missed(worker):
     """An answer that has the grader in its own process report param alone, and m is wrong."""
     name = "graded_kernels.autograder.runner.sandbox.worker.child"
@@ -393,7 +391,7 @@ def sgd_step(param, grad, m, lr=0.1, beta=0.9):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
+@needs_isolation
 @pytest.mark.parametrize("rows, says", [("", "Its tensors take 0 bytes"), ("[:60000]", "param is wrong in ")])
 def test_a_large_step_takes_no_memory_of_its_own(rows, says, worker):
     """In a process with room for one more tensor of that size, and two are written."""
@@ -407,10 +405,9 @@ def test_a_large_step_takes_no_memory_of_its_own(rows, says, worker):
 
 
 @pytest.mark.exhaustive
+@needs_isolation
 @pytest.mark.parametrize("backend, passes", [("torch", False), ("triton", True)])
 def test_on_the_command_line(backend, passes, tmp_path, called):
-    if probe().level is None:
-        pytest.skip(f"not run: {probe()}")
     (tmp_path / "answer.py").write_text(TEXTS[backend].replace("- lr *", "- lr *" if passes else "+ lr *"))
     arguments = ("--record", RECORD, "sgd_step", tmp_path / "answer.py", "--backend", backend, "--json")
     done = called("check", *arguments)
@@ -429,8 +426,7 @@ def test_a_function_of_ones_own(tmp_path, called):
 
 def test_on_a_gpu(monkeypatch):
     """What stands where the GPU stands gives back what was written between its pads, and says what else was."""
-    monkeypatch.setattr(runner, "mode", lambda: "device")
-    monkeypatch.setattr(runner, "Device", lambda: Device("cpu"))
+    on_a_device(monkeypatch)
     args = sgd_step.cases[5].inputs(torch.Generator().manual_seed(0))
     param, grad, m = (a.clone() for a in args)
     forgetful(param, grad, m)
@@ -447,13 +443,15 @@ def test_on_a_gpu(monkeypatch):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
+@needs_isolation
 def test_the_same_cases_in_the_emulator(tmp_path, monkeypatch):
     """Beside those on a GPU, on the text of a function of this process."""
     (tmp_path / "step_of_mine.py").write_text(TRITON)
     monkeypatch.syspath_prepend(tmp_path)
     function = importlib.import_module("step_of_mine").sgd_step
-    twin = partial(Extracted, function, sgd_step.contract)
+    with monkeypatch.context() as patch:
+        on_a_device(patch)
+        twin = InProcess(function, sgd_step.contract, "triton").facts.in_emulator
     report = emulated(twin, partial(judge, sgd_step, settings=Settings("triton", compiler=False)))
     assert report.score == 1, str(report)
 

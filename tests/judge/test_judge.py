@@ -10,8 +10,7 @@ from graded_kernels.autograder.gpu import Finding
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC, Case, Large, Tolerance
 from graded_kernels.autograder.judge.records.settings import Settings
-from graded_kernels.autograder.runner import Examined, Outcome, ProbeInput, Trouble
-from graded_kernels.autograder.runner.call.examination import Facts
+from graded_kernels.autograder.runner import Examined, Facts, Outcome, ProbeInput, Trouble
 
 SILU, GELU = EXERCISES["silu_forward"], EXERCISES["gelu_forward"]
 

@@ -17,8 +17,8 @@ from graded_kernels.autograder.judge.checking.device_and_emulator import both
 from graded_kernels.autograder.judge.records.category import Category
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import Answer, Cell
-from graded_kernels.autograder.runner.sandbox import probe
 from graded_kernels.autograder.words import Quality
+from isolation import needs_isolation
 
 HEAD = "import torch\nimport triton\nimport triton.language as tl\n\n\n"
 ROW_SUM = """
@@ -137,7 +137,7 @@ def test_what_is_required_decides():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
+@needs_isolation
 def test_the_isolated_check_says_the_same(tmp_path):
     path = tmp_path / "answer.py"
     path.write_text(HEAD + ROW_SUM.replace("{OTHER}", "").replace("{LAST}", ""), encoding="utf-8")

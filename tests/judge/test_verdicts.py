@@ -14,15 +14,16 @@ import subprocess
 import sys
 import tokenize
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from graded_kernels.autograder import cli
+from graded_kernels.autograder import check, cli
 from graded_kernels.autograder.judge.verdicts import make, source
 from graded_kernels.autograder.judge.verdicts.job import Job, OtherVersions
 from graded_kernels.autograder.judge.verdicts.store import LOG, Store
 from graded_kernels.autograder.judge.verdicts.verdict import LATE, LOST, Damaged, Verdict
-from graded_kernels.autograder.runner import Answer, Cell, Limits
-from graded_kernels.autograder.runner.call.package import PackageModule
+from graded_kernels.autograder.runner import Answer, Budget, Cell, Limits, PackageModule
+from graded_kernels.solutions.silu import silu_forward
 
 CASE = {"name": "two zeros", "x": {"values": [0.0, float("nan"), float("inf")]}}
 ANSWER = Answer("silu_forward", (Cell("before", "a = 1"), Cell("silu_forward-torch", "b = 2")))
@@ -368,3 +369,21 @@ def test_ctrl_c_in_the_imports_leaves_garbage_to_be_looked_for(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         make.preload.__wrapped__()
     assert gc.isenabled()
+
+
+def test_a_verdict_gives_account_of_compiling_and_forking(monkeypatch):
+    worker = SimpleNamespace(lost=0, spent=8.0, compiler=SimpleNamespace(spent=5.0))
+    notebook = Budget("notebook", 100.0)
+    right = check("silu_forward", silu_forward, backend="torch")
+
+    def check_answer(*args, **named):
+        notebook.spent += 1.5
+        worker.compiler.spent += 2.25
+        worker.spent += 1000.0
+        return right
+
+    monkeypatch.setattr(make, "check_answer", check_answer)
+    job = Job(Answer("silu_forward", (Cell("silu_forward-torch", ""),)), "torch", 7, Limits())
+    verdict = make.make_verdict(job, worker, notebook=notebook)
+    assert verdict.seconds == 3.75
+    assert 1000 <= verdict.grader_seconds < 1100

@@ -18,6 +18,7 @@ from house import (
     inherited,
     noun_clauses,
     past_apis,
+    past_apis_in_tests,
     private,
     product,
     repeated,
@@ -47,6 +48,44 @@ def test_every_test_has_a_product():
     tests += [path.relative_to(ROOT) for path in HOUSE.rglob("test_*.py")]
     stray = [path for path in tests if path.parent.parent != Path("tests") or path.parent.name not in TESTS]
     none([f"{path}:1: move it to the folder of its product (tests/README.md)" for path in stray])
+
+
+# Test modules that import the inside of another product all the same, with the reason.
+INSIDE = {
+    "classroom/test_teaching.py": "a process has one sandbox for all its checks (judge.verdicts.make); these tests are "
+    "about whether one may be had, and take away the one that other tests have",
+}
+
+
+def test_a_test_enters_other_products_through_their_public_apis():
+    """It asks as their users do, or stands beside the product whose inside it is about."""
+    past = past_apis_in_tests(ROOT / "tests", HOUSE)
+    none([sentence for where, sentences in past.items() if where not in INSIDE for sentence in sentences])
+    assert set(INSIDE) == set(past), "leave out of INSIDE what imports no inside any more"
+
+
+def test_a_test_of_another_products_inside_is_seen(tmp_path):
+    for name, text in {
+        "house/runner/__init__": "",
+        "house/runner/answer": "",
+        "house/judge/__init__": "",
+        "house/judge/checking": "",
+        "tests/judge/test_check": "from graded_kernels.autograder.judge.checking import check\n"
+        "from graded_kernels.autograder.runner import Answer\n\n\n"
+        "def test_load():\n    from graded_kernels.autograder.runner.answer import load\n",
+        "tests/course/test_book": "from graded_kernels.autograder.judge import check, checking\n",
+    }.items():
+        path = tmp_path / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert past_apis_in_tests(tmp_path / "tests", tmp_path / "house") == {
+        "judge/test_check.py": [
+            "judge/test_check.py:6 imports load from runner.answer: ask runner for it, or move the test there"
+        ],
+        "course/test_book.py": [
+            "course/test_book.py:1 imports checking from judge.checking: ask judge for it, or move the test there"
+        ],
+    }
 
 
 def test_imports_run_downward():

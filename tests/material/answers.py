@@ -11,8 +11,7 @@ from pathlib import Path
 import torch
 from graded_kernels.autograder import check
 from graded_kernels.autograder.judge import EXERCISES
-from graded_kernels.autograder.runner import Answer, Call, Cell, Examined, Outcome, Tree, Trouble
-from graded_kernels.autograder.runner.call.examination import Facts
+from graded_kernels.autograder.runner import Answer, Call, Cell, Examined, Facts, Outcome, Tree, Trouble
 from graded_kernels.autograder.runner.call.huge_strides import duplicate
 from graded_kernels.course.regions import BACKENDS, Region, find_regions
 

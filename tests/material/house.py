@@ -200,6 +200,18 @@ def past_apis(house: Path) -> list[str]:
     ]
 
 
+def past_apis_in_tests(tests: Path, house: Path) -> dict[str, list[str]]:
+    """Imports of test modules from the inside of another product than their folder's, a sentence each, by module."""
+    known, sentences = sources(house), {}
+    for path in sorted(tests.glob("*/test_*.py")):
+        for line, module, alias in imported("", path, known):
+            if module not in (*FLOORS, "") and product(module) != path.parent.name:
+                where, owner = path.relative_to(tests).as_posix(), product(module)
+                remedy = f"ask {owner} for it, or move the test there"
+                sentences.setdefault(where, []).append(f"{where}:{line} imports {alias} from {module}: {remedy}")
+    return sentences
+
+
 def repeated(house: Path) -> dict[str, list[str]]:
     """The names of modules that stand in several places, with these; but for the words that each product or case has:
     its commands, what it borrows, and on the shelf the case that a file is about.

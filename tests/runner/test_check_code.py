@@ -1,16 +1,26 @@
 """Answers that are code, not yet a function: what loads them, and what is said of code that is no answer."""
 
 import pytest
-from graded_kernels.autograder.judge import Settings
-from graded_kernels.autograder.judge.checking.check import check_answer
-from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, Cell
+import torch
+from graded_kernels.autograder.judge import EXERCISES
+from graded_kernels.autograder.runner import Answer, AnswerError, Call, Cell, InProcess, Outcome
 from graded_kernels.autograder.runner.call.definitions import definitions_in
 
 SOURCE = "import torch\n\ndef silu_forward(x):\n    v = x.float()\n    return (v / (1 + torch.exp(-v))).to(x.dtype)\n"
 
 
+X = torch.tensor([0.0, -0.5, 3.0])
+
+
+def outcome(*cells: Cell, after: int = 0) -> Outcome:
+    """What comes of a call of the function that these cells define."""
+    code = Answer("silu_forward", cells, after=after)
+    return InProcess.of(code, EXERCISES["silu_forward"].contract, "torch").examine(Call((X,))).first
+
+
 def test_an_answer_that_is_code():
-    assert check_answer(Answer("silu_forward", (Cell("mine", SOURCE),)), Settings("torch")).passed
+    (y,) = outcome(Cell("mine", SOURCE)).outputs
+    torch.testing.assert_close(y, X * X.sigmoid())
 
 
 @pytest.mark.parametrize(
@@ -26,23 +36,19 @@ def test_an_answer_that_is_code():
     ],
 )
 def test_code_that_is_no_answer_says_why(source, words):
-    report = check_answer(Answer("silu_forward", (Cell("mine", source),)), Settings("torch"))
-    assert (report.passed, report.score) == (False, 0.0)
-    assert words in report.summary
+    assert words in outcome(Cell("mine", source)).trouble.message
 
 
 def test_a_cell_that_fails_does_not_take_the_answer_with_it():
-    cells = (Cell("notes", "1 / 0"), Cell("mine", SOURCE))
-    assert check_answer(Answer("silu_forward", cells), Settings("torch")).passed
+    assert outcome(Cell("notes", "1 / 0"), Cell("mine", SOURCE)).trouble is None
 
 
 def test_an_earlier_answer_that_is_refused_is_not_run():
     refused = Cell("torch", "from graded_kernels.solutions.silu import silu_forward\nhelper = silu_forward\n")
-    assert check_answer(Answer("silu_forward", (refused, Cell("mine", SOURCE))), Settings("torch")).passed
-    needs = Answer("silu_forward", (refused, Cell("mine", "silu_forward = helper\n")))
-    assert "NameError" in check_answer(needs, Settings("torch")).summary
-    behind = Answer("silu_forward", (Cell("mine", SOURCE), refused), after=1)
-    assert "imports graded_kernels" in check_answer(behind, Settings("torch")).summary
+    assert outcome(refused, Cell("mine", SOURCE)).trouble is None
+    needs = Cell("mine", "silu_forward = helper\n")
+    assert "NameError" in outcome(refused, needs).trouble.message
+    assert "imports graded_kernels" in outcome(Cell("mine", SOURCE), refused, after=1).trouble.message
 
 
 def test_an_answer_of_the_other_backend_is_not_taken_for_a_missing_one():

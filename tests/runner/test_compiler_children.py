@@ -6,8 +6,7 @@ import threading
 
 import pytest
 from compiler_kernels import BODY, HEADER, SCALE, SM_90, described
-from graded_kernels.autograder.gpu.compiler import TARGETS
-from graded_kernels.autograder.gpu.compiler.ahead_of_time import _prepare, _requests
+from graded_kernels.autograder.gpu import CannotCompile, machine_code_report
 from graded_kernels.autograder.runner.sandbox import Compiler, Limits, Worker, probe
 from graded_kernels.autograder.runner.sandbox import compiler as sandbox_compiler
 from test_compiler_wall import CONSTRAINT, ENDLESS
@@ -21,8 +20,17 @@ def empty_cache(tmp_path, monkeypatch):
 
 
 def jobs_of(*sources: str) -> tuple[list[dict], list[dict]]:
-    launches = [described(HEADER + source.replace("scale_kernel", "kernel")) for source in sources]
-    return _requests([job for launch in launches for job in _prepare(launch, TARGETS, "", whole=True)])
+    """What the compiler's process is asked for the machine code of these kernels: its modules and its jobs."""
+    asked = []
+
+    def ask(*request, **more):
+        asked.append(request)
+        raise CannotCompile("they are asked for, and not compiled")
+
+    size = {"grid": [1, 1, 1], "numbers": {}, "elements": 1024, "bytes": 8192}
+    texts = [HEADER + source.replace("scale_kernel", "kernel") for source in sources]
+    machine_code_report([described(text, size=size) for text in texts], ask)
+    return asked[0]
 
 
 @pytest.mark.parametrize(("cores", "children"), [(None, 1), (1, 1), (3, 3), (64, 4)])
@@ -45,14 +53,14 @@ def test_they_find_what_one_finds_also_of_a_kernel_that_ends_its_child():
         found.append([{**answers[number], "seconds": 0} for number in range(len(jobs))])
     assert found[0] == found[1]
     kinds = [{"message", "lost", "result"} & answer.keys() for answer in found[0]]
-    assert kinds == [{kind} for kind in ("message", "result", "lost", "result") for _ in TARGETS]
+    assert kinds == [{"message"}, {"result"}, {"lost"}, {"result"}]
 
 
 def test_they_run_at_the_same_time(monkeypatch):
     together, run = threading.Barrier(2), sandbox_compiler._run
     monkeypatch.setattr(sandbox_compiler, "_run", lambda *given: together.wait(60) * 0 or run(*given))
     with Compiler(children=2) as compiler:
-        assert len(compiler.run_jobs(*jobs_of(SCALE, REFUSED))) == 2 * len(TARGETS)
+        assert len(compiler.run_jobs(*jobs_of(SCALE, REFUSED))) == 2
 
 
 @pytest.mark.exhaustive
@@ -73,7 +81,7 @@ def test_an_interruption_ends_them_and_the_next_report_has_a_process_again(monke
         compiler._ready()
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(sandbox_compiler, "_run", lambda *given: both.wait(60) * 0 or run(*given))
-            compiler.run_jobs(*jobs_of(ENDLESS))
+            compiler.run_jobs(*jobs_of(ENDLESS, ENDLESS.replace("+=", "-=")))
         assert not compiler._worker.runs()
-        assert len(compiler.run_jobs(*jobs_of(SCALE))) == len(TARGETS)
+        assert len(compiler.run_jobs(*jobs_of(SCALE))) == 1
         assert compiler._worker.starts == 2

@@ -1,5 +1,6 @@
 """The doctor: says what runs, and for every problem the fix. Asked about machines that this one is not."""
 
+import json
 import os
 import re
 import subprocess
@@ -181,3 +182,28 @@ def test_the_doctor_answers_where_pytorch_and_numpy_cannot_be_imported(tmp_path)
     assert done.returncode == 1, done.stderr
     assert "PyTorch does not start (ImportError: libcudart.so: cannot open shared object file)" in done.stdout
     assert "What will run here" in done.stdout
+
+
+def test_doctor_sees_a_class_that_others_can_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert list(doctor.course_root()) == []
+    (tmp_path / "submitted").mkdir()
+    for name in ("gradebook.db", "hidden_cases"):
+        (tmp_path / name).write_text(json.dumps({}))
+        (tmp_path / name).chmod(0o644)
+    (tmp_path / "submitted").chmod(0o755)
+    (finding,) = doctor.course_root()
+    assert finding.state == "problem"
+    assert "submitted, gradebook.db, hidden_cases" in finding.message
+    assert os.system(finding.fix) == 0
+    (finding,) = doctor.course_root()
+    assert finding.state == "ok"
+    (tmp_path / "submitted").chmod(0o770)
+    (tmp_path / "teacher_config.py").write_text('c.CourseDirectory.db_url = "postgresql://class:secret@host/db"')
+    (tmp_path / "teacher_config.py").chmod(0o644)
+    assert doctor.open_to_others(tmp_path) == ["submitted", "teacher_config.py"]
+    (tmp_path / "teacher_config.py").chmod(0o600)
+    assert doctor.open_to_others(tmp_path) == ["submitted"]
+    assert doctor.open_to_others(tmp_path, groupshared=True) == []
+    assert doctor.close_to_others(tmp_path) == ["submitted"]
+    assert doctor.open_to_others(tmp_path) == []

@@ -4,8 +4,7 @@ import ast
 
 import pytest
 from answers import FOLDERS, ROOT, regions
-from graded_kernels.autograder.judge import EXERCISES, Settings
-from graded_kernels.autograder.judge.commands import one_file as command
+from graded_kernels.autograder.judge import EXERCISES, Job, make_verdict
 from graded_kernels.autograder.runner.call.answer import Answer, AnswerError, AnswerRefused, Cell
 from graded_kernels.autograder.runner.call.package import PackageModule, absolute, collect
 from graded_kernels.autograder.runner.sandbox import Limits
@@ -141,9 +140,8 @@ def silu_forward(x):
 }
 
 
-def report_of(path, root, exercise, worker, **how):
-    wanted = command.Wanted(EXERCISES[exercise], Answer.read(path, exercise, root), Settings("triton", **how))
-    return command.report_on(wanted, Limits(), worker)
+def verdict_on(path, root, exercise, worker):
+    return make_verdict(Job(Answer.read(path, exercise, root), "triton", 0, Limits()), worker)
 
 
 @pytest.mark.exhaustive
@@ -151,15 +149,15 @@ def test_kernels_of_another_file_are_the_ones_that_are_proven(tmp_path, worker):
     (tmp_path / "p").mkdir()
     for name, text in CHEAT.items():
         (tmp_path / "p" / name).write_text(text)
-    report = report_of(tmp_path / "p/silu.py", tmp_path, "silu_forward", worker)
-    assert not report.passed
-    assert report.score == 0
-    assert "made outside of the kernels" in report.cases[0].message, str(report)
+    verdict = verdict_on(tmp_path / "p/silu.py", tmp_path, "silu_forward", worker)
+    assert not verdict.report["passed"]
+    assert verdict.report["score"] == 0
+    assert "made outside of the kernels" in verdict.report["cases"][0]["message"], verdict.text
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("exercise", [name for name, e in EXERCISES.items() if "triton" in e.backends])
 def test_our_own_kernels_can_be_checked_where_they_are(exercise, worker):
     path = regions()[FOLDERS["triton"], exercise].path
-    report = report_of(path, ROOT, exercise, worker, compiler=False)
-    assert report.passed, str(report)
+    verdict = verdict_on(path, ROOT, exercise, worker)
+    assert verdict.report["passed"], verdict.text

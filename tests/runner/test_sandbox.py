@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge import Report, Settings
-from graded_kernels.autograder.judge.checking.judge import judge
+from graded_kernels.autograder.judge import Job, Verdict, make_verdict
 from graded_kernels.autograder.runner import sandbox
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.sandbox import (
     Isolated,
+    Limits,
     SandboxError,
     Worker,
     launcher,
@@ -149,32 +149,33 @@ def axpy(a, x, y):
 """
 
 
+def verdict_on(source: str, worker: Worker, exercise: str, backend: str) -> Verdict:
+    code = Answer(exercise, (Cell("cell", source),))
+    return make_verdict(Job(code, backend, 0, Limits(wall_factor=1000.0)), worker)
+
+
 def test_a_kernel_takes_tensors_in_a_tuple(worker):
-    with isolated(TUPLE, worker, "axpy", "triton") as runner:
-        report = Report.of(judge(EXERCISES["axpy"], runner, Settings("triton", require=("correct",))))
-    assert report.correct, str(report)
-    assert report.efficient, str(report)
-    assert "sm_90 kernel: up to" in str(report), "the compiler takes them, too"
+    verdict = verdict_on(TUPLE, worker, "axpy", "triton")
+    assert verdict.report["correct"], verdict.text
+    assert verdict.report["efficient"], verdict.text
+    assert "sm_90 kernel: up to" in verdict.text, "the compiler takes them, too"
 
 
 def test_what_the_emulator_cannot_run_is_not_called_wrong(worker):
     assembly = 'tl.inline_asm_elementwise("add.f32 $0, $1, $2;", "=f,f,f", [a * x, y], tl.float32, True, 1)'
-    with isolated(TUPLE.replace("a * x + y", assembly), worker, "axpy", "triton") as runner:
-        report = Report.of(judge(EXERCISES["axpy"], runner, Settings("triton")))
-    assert not report.passed, str(report)
-    assert report.score == 0, str(report)
-    assert report.correct is None, str(report)
-    assert "no result" in str(report)
-    assert "The emulator cannot run this inline assembly" in str(report)
+    verdict = verdict_on(TUPLE.replace("a * x + y", assembly), worker, "axpy", "triton")
+    decided = [verdict.report[name] for name in ("passed", "score", "correct")]
+    assert decided == [False, 0, None], verdict.text
+    assert "no result" in verdict.text
+    assert "The emulator cannot run this inline assembly" in verdict.text
 
 
 def test_a_wild_bug_is_named_through_the_wall(worker):
     source = f"import torch\n\n\n{inspect.getsource(wild.silu_backward_divide_back)}"
     source += "\n\nsilu_backward = silu_backward_divide_back\n"
-    with isolated(source, worker, "silu_backward") as runner:
-        report = judge(EXERCISES["silu_backward"], runner, Settings("torch"))
-    assert not report.passed
-    assert "candle" in report.fingerprint
+    report = verdict_on(source, worker, "silu_backward", "torch").report
+    assert not report["passed"]
+    assert "candle" in report["fingerprint"]
 
 
 @pytest.mark.parametrize(

@@ -70,3 +70,17 @@ def test_a_worker_imports_the_library_that_this_process_imports(tmp_path, monkey
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "triton", raising=False)
     assert paths.site_folders() == [str(tmp_path), *before]
+
+
+def test_answers_do_not_see_a_package_that_offers_exercises(tmp_path, monkeypatch):
+    (tmp_path / "my_ops").mkdir()
+    (tmp_path / "my_ops/__init__.py").write_text("")
+    (tmp_path / "my_ops-1.0.dist-info").mkdir()
+    (tmp_path / "my_ops-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: my-ops\nVersion: 1.0\n")
+    points = "[graded_kernels.exercises]\nmy_ops = my_ops.records\n"
+    (tmp_path / "my_ops-1.0.dist-info/entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = paths.site_folders()
+    monkeypatch.setattr(paths, "site_folders", lambda: [*before, str(tmp_path)])
+    readable, _ = paths.view().rules()
+    assert {Path(path).name for path in readable if path.startswith(str(tmp_path))} == {"my_ops-1.0.dist-info"}

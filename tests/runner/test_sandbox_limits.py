@@ -5,15 +5,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge import Settings
-from graded_kernels.autograder.judge.checking.check import check_answer
+from graded_kernels.autograder.judge import Job, make_verdict
 from graded_kernels.autograder.runner.call.answer import Answer, Cell
 from graded_kernels.autograder.runner.call.examination import Call
 from graded_kernels.autograder.runner.sandbox import Budget, Isolated, Limits, Worker, probe
+from graded_kernels.autograder.runner.sandbox.watch import Child
 from graded_kernels.autograder.runner.sandbox.worker import linux
 
 pytestmark = pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
@@ -165,13 +166,13 @@ def of_three_cells(line: str) -> Answer:
 def test_a_cell_that_sleeps_in_every_process_is_named_when_it_is_enough(worker):
     """Each time it sleeps for less than the limit. The report says which cell it is, and that no time-out decided."""
     limits = Limits(seconds=60.0, idle=1.0, **PATIENT)
-    report = check_answer(of_three_cells("time.sleep(0.7)"), Settings("torch"), worker=worker, limits=limits)
+    report = make_verdict(Job(of_three_cells("time.sleep(0.7)"), "torch", 0, limits), worker).report
     reason = "Loading `second` slept or waited for more than 1 s, in all processes that load it together. "
-    assert report.stopped_in["cell"] == "second"
-    assert report.stopped_in["reason"].startswith(reason)
-    assert not report.passed
-    assert not report.timed_out
-    assert {case.status for case in report.cases[2:]} == {"not-run"}  # none of them waits again
+    assert report["stopped_in"]["cell"] == "second"
+    assert report["stopped_in"]["reason"].startswith(reason)
+    assert not report["passed"]
+    assert not report["timed_out"]
+    assert {case["status"] for case in report["cases"][2:]} == {"not-run"}  # none of them waits again
 
 
 @pytest.mark.exhaustive
@@ -179,7 +180,7 @@ def test_a_cell_that_computes_is_not_idle(worker):
     """Nor is one that sleeps for less, in each of the processes that a check takes."""
     limits = Limits(seconds=60.0, idle=0.7, **PATIENT)
     for line in (compute("0.8").replace("\n    ", "\n").strip(), "time.sleep(0.1)"):
-        assert check_answer(of_three_cells(line), Settings("torch"), worker=worker, limits=limits).passed, line
+        assert make_verdict(Job(of_three_cells(line), "torch", 0, limits), worker).report["passed"], line
 
 
 def test_cells_after_the_answer_may_hold_what_it_calls(worker):
@@ -269,3 +270,13 @@ def test_imports_find_large_pages_and_leave_no_room_that_is_not_used():
     assert there >= 127
     assert 18 <= left <= 28
     assert huge >= 16 or not large.exists() or "[never]" in large.read_text()
+
+
+@pytest.mark.parametrize("read, counts", [(True, True), (False, False)])
+def test_a_child_that_waits_until_it_is_read_is_not_idle(read, counts):
+    """A busy grader reads late what a cell prints while it loads; the cell does not sleep."""
+    budget = Budget("answer", 100.0)
+    child = SimpleNamespace(looked=time.monotonic() - 1, reports=b"", task=SimpleNamespace(steps=1), budgets=[budget])
+    child.process = SimpleNamespace(sleeps=lambda: True)
+    Child._count_idle(child, read)
+    assert (budget.idle > 0) == counts

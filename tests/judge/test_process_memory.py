@@ -2,27 +2,20 @@
 
 import os
 import re
-import sys
 from dataclasses import replace
 
 import pytest
 import torch
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.cost import _among_others, judge_process
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.comparing.trial import arguments
 from graded_kernels.autograder.judge.records.record import MEMORY
-from graded_kernels.autograder.runner.call import borrowed
-from graded_kernels.autograder.runner.call.answer import Answer, Cell
-from graded_kernels.autograder.runner.call.examination import Call, Examined
-from graded_kernels.autograder.runner.call.outcome import Outcome
-from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.call.tree import Tree
-from graded_kernels.autograder.runner.sandbox import Isolated, probe
-from graded_kernels.autograder.runner.sandbox.worker import confine
+from graded_kernels.autograder.judge.records.settings import Settings
+from graded_kernels.autograder.runner import Answer, Cell, Examined, InProcess, Isolated, Outcome, Tree
 from graded_kernels.autograder.words import Quality
+from isolation import needs_isolation
 
 RECORDS = [record for record in EXERCISES.values() if getattr(record, "large", None)]
 
@@ -73,13 +66,6 @@ def _wide(argument):
     return argument.double() if isinstance(argument, torch.Tensor) and argument.is_floating_point() else argument
 
 
-@pytest.mark.parametrize("record", RECORDS, ids=by_name)
-def test_the_large_call_is_large_enough_to_tell(record):
-    """What is right, twice, leaves the slack behind."""
-    args, _ = large_call(record, 0)
-    assert record.most_bytes(*args) >= 2 * confine.SLACK
-
-
 class OneByOne:
     """An answer that adds the products of dhidden one class after the other, each rounded to float32: in the rows that
     are judged, for the sake of time.
@@ -120,7 +106,7 @@ def _cumulated(p, weight):
     return torch.from_numpy(products.cumsum(axis=1)[:, -1])
 
 
-@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
+@needs_isolation
 def test_the_large_call_has_to_be_computed(worker):
     record = EXERCISES["linear_cross_entropy_forward_backward"]
     source = """
@@ -139,19 +125,6 @@ def linear_cross_entropy_forward_backward(hidden, weight, labels):
     assert held.result.message == f"dhidden is wrong in {wrong} of 128 elements in a large call."
     assert rest == ["128"]  # where what is right is next to 0, so is what is allowed
     assert int(wrong) > 100
-
-
-@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
-def test_memory_that_was_given_back_is_not_counted(worker):
-    """Our own answer takes a few blocks of logits at a time, each of which it frees. Were they kept in the heap, it
-    would not get along with half of what is right.
-    """
-    record = EXERCISES["linear_cross_entropy_forward_backward"]
-    (args, _), code = large_call(record, 102), answer(record.name, "torch")
-    layouts = tuple((output.dtype, output.shape) for output in (torch.zeros(()), *args[:2]))
-    with Isolated(code, record.contract, "torch", worker=worker) as runner:
-        call = Call(args, layouts, memory=record.most_bytes(*args) // 2)
-        assert runner.examine(call).first.trouble is None
 
 
 ALL_SCORES = {
@@ -197,7 +170,7 @@ def test_one_matrix_of_scores_is_too_much(name):
     assert {c.name: c.status for c in report.cases} == {cases[0].name: "pass", MEMORY: "fail"}, str(report)
 
 
-@pytest.mark.skipif(probe().level is None, reason=f"not run: {probe()}")
+@needs_isolation
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.exhaustive if n == "attention_forward" else ()) for n in ALL_SCORES]
 )
@@ -214,14 +187,3 @@ def test_attention_holds_no_score_matrix(name, worker):
     assert held.result.status == "fail"
     assert held.result.kind is Quality.EFFICIENT
     assert "memory" in held.result.message
-
-
-def test_new_memory_is_filled_without_pytorchs_compiler():
-    """Whose import takes longer than all calls of a candidate."""
-    before = {*sys.modules}
-    borrowed.fill_new_memory()
-    try:
-        assert torch.empty(1000).isnan().all()
-        assert {*sys.modules} == before
-    finally:
-        torch._C._set_deterministic_algorithms(False)

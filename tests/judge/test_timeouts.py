@@ -1,19 +1,14 @@
 """A time-out is said once and as what it is: not as too much memory or traffic, and the report says what decided it."""
 
 import json
-import time
-from types import SimpleNamespace
 
 import pytest
 from answers import answer
 from graded_kernels.autograder import EXERCISES
-from graded_kernels.autograder.judge import Settings
 from graded_kernels.autograder.judge.checking.judge import judge
 from graded_kernels.autograder.judge.records.record import MEMORY, TRAFFIC
-from graded_kernels.autograder.runner.call.examination import Examined, Facts
-from graded_kernels.autograder.runner.call.outcome import Outcome, Trouble
-from graded_kernels.autograder.runner.call.runner import InProcess
-from graded_kernels.autograder.runner.sandbox.watch import Budget, Child
+from graded_kernels.autograder.judge.records.settings import Settings
+from graded_kernels.autograder.runner import Examined, Facts, InProcess, Outcome, Trouble
 
 LATE = Trouble("timeout", "The call took more than 20 s of processor time, which is the most allowed.")
 
@@ -104,13 +99,3 @@ def test_a_time_out_in_a_distinction_goes_on():
     report = report_of("silu_forward", "torch", names.index(True) + 1)
     assert report.passed
     assert report.timed_out
-
-
-@pytest.mark.parametrize("read, counts", [(True, True), (False, False)])
-def test_a_child_that_waits_until_it_is_read_is_not_idle(read, counts):
-    """A busy grader reads late what a cell prints while it loads; the cell does not sleep."""
-    budget = Budget("answer", 100.0)
-    child = SimpleNamespace(looked=time.monotonic() - 1, reports=b"", task=SimpleNamespace(steps=1), budgets=[budget])
-    child.process = SimpleNamespace(sleeps=lambda: True)
-    Child._count_idle(child, read)
-    assert (budget.idle > 0) == counts
