@@ -1,8 +1,8 @@
 """A new exercise: ``python -m graded_kernels.course.new_exercise softcap --like elementwise [--chapter 01_silu]``.
 
 It writes a pair, ``softcap_forward`` and its gradient ``softcap_backward``: a stub in PyTorch and one in Triton, the
-record with a formula to begin with, and their lines in a chapter. Nothing that exists is overwritten. The record comes
-from the templates of ``graded-kernels new``.
+record with a formula to begin with, their lines in a chapter, and where the library exports and lists `softcap`.
+Nothing else that exists changes. The record comes from the templates of ``graded-kernels new``.
 """
 
 import argparse
@@ -23,6 +23,10 @@ STUBS = {"solutions": "solution.py.txt", "kernels": "kernel.py.txt"}
 OURS = re.compile(r"^from graded_kernels\.autograder import (.+)\n", re.MULTILINE)
 IMPORTS = "IMPORTS\n"  # stands where they go
 TORCH = re.compile(r"^from torch import (.+)\n", re.MULTILINE)
+LIBRARY, TABLE = "kernels/__init__.py", "book/library.md"
+IMPORT, EXPORT, ROW = r"^from \..*\n", r'^    "\w+",\n', r"^\| `.*\n"  # in both, lines in alphabetical order
+# What works with every function of `kernels.autograd`; the tests try each cell.
+USUAL = "| `my_op` | raises | yes | yes | yes | raises | yes | yes | yes | yes |\n"
 MEASURES = re.compile(r"^## .*\bcost\b", re.MULTILINE)  # the section before which answers have been written
 ANSWERS = [f"{folder}/my_op_{direction}" for folder in BACKENDS for direction in ("forward", "backward")]
 SECTION = "".join(["## my_op\n\n", *(f"{{exercise}}`{answer}`\n:step:\n\n" for answer in ANSWERS)])
@@ -61,6 +65,10 @@ def add(name: str, family: str, chapter: str, root: Path) -> list[str]:
             raise UsageError(f"{path.relative_to(root)} exists and stays as it is: choose another NAME")
     page = find_chapter(chapter, root)
     texts[page] = with_lines(page.read_text(encoding="utf-8"), name)
+    library, table = ((root / file).read_text(encoding="utf-8") for file in (LIBRARY, TABLE))
+    library = inserted(library, IMPORT, f"from .{name} import {name}\n")
+    texts[root / LIBRARY] = inserted(library, EXPORT, f'    "{name}",\n')
+    texts[root / TABLE] = inserted(table, ROW, USUAL.replace("my_op", name))
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
     return [str(path.relative_to(root)) for path in texts]
@@ -81,6 +89,13 @@ def with_lines(chapter: str, name: str) -> str:
     if measures is None:
         return f"{chapter.rstrip()}\n\n{section.rstrip()}\n"
     return chapter[: measures.start()] + section + chapter[measures.start() :]
+
+
+def inserted(text: str, pattern: str, line: str) -> str:
+    """The text with one line more among those that match the pattern, which are in alphabetical order."""
+    matches = [*re.finditer(pattern, text, re.MULTILINE)]
+    place = next((match.start() for match in matches if match[0] > line), matches[-1].end())
+    return text[:place] + line + text[place:]
 
 
 def files(name: str, family: str) -> dict[str, str]:

@@ -1,5 +1,6 @@
-"""`make exercise`: three files and the lines of a chapter, and what is missing then is told."""
+"""`make exercise`: three files, the lines of a chapter and of the library, and what is missing then is told."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -13,14 +14,17 @@ from graded_kernels.autograder.judge import EXERCISES, Exercise
 from graded_kernels.course import build, new_exercise, pieces
 
 FILES = ["autograder/exercises/swish.py", "solutions/swish.py", "kernels/swish.py"]
+LISTS = [new_exercise.LIBRARY, new_exercise.TABLE]
 LINES = [f"{{exercise}}`{folder}/swish_{which}`" for folder in pieces.BACKENDS for which in ("forward", "backward")]
 
 
 @pytest.fixture
 def root(tmp_path):
-    """The first chapters and the last, and room for an exercise."""
-    for name in FILES:
+    """The first chapters and the last, what the library exports and lists, and room for an exercise."""
+    for name in [*FILES, *LISTS]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    for name in LISTS:
+        shutil.copy(build.ROOT / name, tmp_path / name)
     (tmp_path / "course/chapters").mkdir(parents=True)
     first, second, *_, last = sorted((build.ROOT / "course/chapters").glob("*.md"))
     for path in (first, second, last):
@@ -62,9 +66,8 @@ def test_the_name_of_one_half_is_no_name_for_the_pair(half, root, capsys):
 def test_what_is_missing_is_told_and_nothing_else(family, root):
     assert make(root, "swish", "--like", family) == 0
     problems = [one for one in pieces.problems(root, EXERCISES | records(root)) if "swish" in one]
-    *stubs, export = [one for one in problems if one.startswith(("solutions/", "kernels/"))]
-    hints = problems[5:]
-    assert "training scripts cannot import `swish` yet" in export
+    stubs = [one for one in problems if one.startswith(("solutions/", "kernels/"))]
+    hints = problems[4:]
     assert [one.split(":")[0] for one in stubs] == 2 * ["solutions/swish.py", "kernels/swish.py"]
     assert all("is a stub: write its body" in one for one in stubs)
     assert len(hints) == 4
@@ -92,6 +95,19 @@ def test_the_record_accepts_the_formula_in_pytorch(family, root):
     for name, record in records(root).items():
         report = check(record, record.peer, backend="torch")
         assert report.passed, f"{name}: {report}"
+
+
+@pytest.mark.parametrize(("name", "before"), [("abs_max", 0), ("kinks", 9), ("zeta", 23)])
+def test_the_library_exports_and_lists_it_in_alphabetical_order(name, before, root):
+    texts = [(root / file).read_text(encoding="utf-8") for file in LISTS]
+    make(root, name, "--like", "nothing")
+    library, table = ((root / file).read_text(encoding="utf-8") for file in LISTS)
+    assert library.replace(f"from .{name} import {name}\n", "").replace(f'    "{name}",\n', "") == texts[0]
+    exported = re.findall(r'^    "(\w+)",$', library, re.MULTILINE)
+    assert exported == sorted(exported) and exported.index(name) == before
+    rows = re.findall(r"^\| `(\w+)` .*$", table, re.MULTILINE)
+    assert rows == sorted(rows)
+    assert [row for row in rows if row != name] == re.findall(r"^\| `(\w+)` .*$", texts[1], re.MULTILINE)
 
 
 @pytest.mark.parametrize("chapter", ["01_silu", "00_floats_and_tiles", ""])
