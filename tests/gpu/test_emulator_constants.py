@@ -167,3 +167,56 @@ def test_lanes_that_a_mask_leaves_out_may_divide_by_zero(n, kinds):
         dividing_kernel[(1,)](torch.full((8,), 7, dtype=torch.int32), y, n, BLOCK=8)
     assert [finding.kind for finding in emulator.findings][:1] == kinds
     assert y[:n].tolist() == [16] * n
+
+
+@triton.jit
+def chosen(n):
+    if n > 3:
+        return 1
+    return 2
+
+
+@triton.jit
+def first_of_two(x):
+    if x != 1:
+        return 2
+    return 1
+
+
+@triton.jit
+def assigned_kernel(y_ptr, one, n):
+    """Stores at k where the k-th number is an int32, whose lowest bit becomes a sign, as Triton 3.7.1 compiles it: 1 to
+    7, and not where it is a constant.
+    """
+    if (one << 31) < 0:
+        tl.store(y_ptr, 1)
+    a, _ = one, 0
+    tl.store(y_ptr + 1, (a << 31) < 0)
+    both = (one, 0)
+    both += (one,)
+    tl.store(y_ptr + 2, ((both[0] << 31) < 0) & ((both[2] << 31) < 0))
+    c: tl.int32 = one
+    tl.store(y_ptr + 3, (c << 31) < 0)
+    tl.store(y_ptr + 4, ((one if n > 3 else 0) << 31) < 0)
+    tl.store(y_ptr + 5, (chosen(n) << 31) < 0)
+    tenth = 0.0
+    tenth += 0.1
+    tl.store(y_ptr + 6, (tenth + 0.2) == 0.3)
+    one += 0
+    tl.store(y_ptr + 7, (one << 31) < 0)
+    if (first_of_two(1) << 31) < 0:
+        tl.store(y_ptr + 8, 1)
+    d: tl.constexpr = 1
+    if (d << 31) < 0:
+        tl.store(y_ptr + 9, 1)
+
+
+def test_a_number_that_is_assigned_is_a_tensor():
+    def program():
+        y = torch.zeros(10, dtype=torch.int32)
+        assigned_kernel[(1,)](y, 1, 5)
+        return y
+
+    with Emulator():
+        assert program().tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 0, 0]
+    assert_same(program)

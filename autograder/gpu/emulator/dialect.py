@@ -16,6 +16,7 @@ from triton.runtime import interpreter
 
 from .builtin_functions import PYTHONS
 from .refused import StaticAssertionError
+from .single_exit import RESULT
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
@@ -126,11 +127,32 @@ class StrictTransformer(interpreter.ASTTransformer):  # type: ignore[misc]  # of
             return _refusal(node, "this Triton cannot compile a chained comparison; write `(a <= x) & (x < b)`.")
         return self.generic_visit(node)
 
-    def visit_Assign(self, node: ast.Assign) -> Any:
-        """The interpreter of Triton 3.8 and earlier does not visit the value."""
-        if not _CHAINS:
-            node.value = self.visit(node.value)
-        return super().visit_Assign(node)
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """``x = 1`` becomes ``x = interpreter_semantic.assigned(1)``; what a function returns stays a constant. Raises
+        ValueError for ``x = y = 1``.
+        """
+        if len(node.targets) > 1:
+            raise ValueError("Multiple assignments are not supported")
+        node = self.generic_visit(node)
+        if isinstance(node.targets[0], ast.Name) and node.targets[0].id == RESULT:
+            return node
+        node.value = ast.copy_location(_call("assigned", node.value), node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """``x: tl.int32 = 1`` assigns as ``x = 1`` does, and ``x: tl.constexpr = 1`` keeps a constant."""
+        node = self.generic_visit(node)
+        if node.value is not None:
+            node.value = ast.copy_location(_call("assigned", node.value, node.annotation), node.value)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        """``x += 1`` is read as ``x = x + 1``."""
+        if not isinstance(node.target, ast.Name):
+            return self.generic_visit(node)
+        operand = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        value = ast.copy_location(ast.BinOp(operand, node.op, node.value), node)
+        return self.visit(ast.copy_location(ast.Assign([node.target], value), node))
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:
@@ -147,6 +169,18 @@ def _refusal(node: ast.AST, why: str) -> ast.Call:
 def loose(operation: str) -> None:
     """Notes an operation for `limits.CANNOT_SHOW`."""
     interpreter.interpreter_builder.emulator.loose(operation)
+
+
+def assigned(value: Any, annotation: object = None) -> Any:
+    """Returns what a name is bound to: of a number a tensor, also within a tuple, but where it is a `tl.constexpr`."""
+    if annotation is tl.constexpr:
+        return value
+    if isinstance(value, tuple):
+        parts = [assigned(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, tl.tuple):
+        return tl.tuple([assigned(part) for part in value.values], value.type)
+    return interpreter.interpreter_semantic.to_tensor(value, False)
 
 
 def asserted(test: Any, message: str) -> None:

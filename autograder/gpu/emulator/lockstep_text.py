@@ -26,6 +26,9 @@ and ``x if condition else y``
         x if _lockstep7.first() else None, y if _lockstep7.second() else None
     )
 
+What a function returns from one of two sides goes through ``_lockstep7.known``: a number is a tensor behind a condition
+that is known when the kernel runs.
+
 `grid.lockstep` says what happens there; where all programs agree, nothing does. What leaves a loop or a function half
 way (``break``, ``continue``, a kernel's ``return``) stays as it is: there programs part for good. For ``...`` stands,
 for each variable, ``if "acc" in _lockstep7.new: acc = _lockstep7.new["acc"]``. It is deleted where only some of the
@@ -39,6 +42,7 @@ from typing import Any
 
 from .critical_sections import is_in_turn, waits
 from .liveness import BranchNames, LiveNames, LoopNames
+from .single_exit import RESULT
 
 
 class Lockstep(ast.NodeTransformer):
@@ -98,6 +102,10 @@ def _loop(node: ast.For | ast.While, names: LoopNames) -> list[ast.stmt]:
 def _branch(node: ast.If, names: BranchNames, it: str) -> list[ast.stmt]:
     if node.orelse and waits(node.body) and not waits(node.orelse):
         node, names = _other_first(node, names)
+    if RESULT in names.kept:
+        for side in filter(None, (node.body, node.orelse)):
+            known = _method(it, "known", ast.Name(RESULT, ast.Load()))
+            side.append(ast.Assign([ast.Name(RESULT, ast.Store())], known))
     first = [_taken(it, "moved", names.first_used), *node.body]
     made: list[ast.stmt] = [
         _region(it, "lockstep_branch", names),

@@ -9,7 +9,7 @@ return s + j            else:
 
 import ast
 
-_RESULT = "_returned"
+RESULT = "_returned"
 
 
 def with_single_exit(tree: ast.Module) -> ast.Module:
@@ -19,7 +19,7 @@ def with_single_exit(tree: ast.Module) -> ast.Module:
     several = sum(isinstance(part, ast.Return) for part in ast.walk(definition)) > 1
     made = _ending(definition.body) if several else None
     if made is not None:
-        last = ast.Return(ast.Name(_RESULT, ast.Load()))
+        last = ast.Return(ast.Name(RESULT, ast.Load()))
         definition.body = [*made, _placed(last, definition.body[-1])]
     return tree
 
@@ -45,7 +45,7 @@ def _ending(body: list[ast.stmt]) -> list[ast.stmt] | None:
 
 
 def _kept(node: ast.Return, value: ast.expr) -> ast.stmt:
-    return _placed(ast.Assign([ast.Name(_RESULT, ast.Store())], value), node)
+    return _placed(ast.Assign([ast.Name(RESULT, ast.Store())], value), node)
 
 
 def _returns(node: ast.stmt) -> bool:

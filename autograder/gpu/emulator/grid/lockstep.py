@@ -43,6 +43,7 @@ class _Region:
 
     def _parts(self, condition: Any) -> bool:
         """Returns whether programs take both sides of a condition, ``_on`` by row; if not, ``_answer`` is which one."""
+        self._runs = isinstance(condition, tl.tensor)
         on = _by_program(condition)
         if on is None:
             self._answer = bool(condition)
@@ -53,6 +54,10 @@ class _Region:
         if self.parted:
             self._enter()
         return self.parted
+
+    def known(self, value: Any) -> Any:
+        """Returns a value as the compiler knows it: a number is a tensor where the kernel's run decides."""
+        return interpreter.interpreter_semantic.to_tensor(value, False) if self._runs else value
 
     def _leave_others(self, live: np.ndarray, variables: _Variables, names: Iterable[str]) -> None:
         """Goes on without the rows of programs that wait."""
@@ -279,9 +284,9 @@ class Choice(_Region):
     def joined(self, first: Any, second: Any) -> Any:
         """For each program what it took."""
         if not self.parted:
-            return first if self._answer else second
+            return self.known(first if self._answer else second)
         self._join_others()
-        return either(first, second, lambda a, b: selected(self._on, a, b))
+        return either(self.known(first), self.known(second), lambda a, b: selected(self._on, a, b))
 
 
 def _variables(frame: Any) -> _Variables:
