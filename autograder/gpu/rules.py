@@ -17,6 +17,7 @@ class Rule:
         one; "" is not said by itself: other lanes are tried, or a GPU promises what is done.
     cause: as the cause of failed cases, a sentence with a {place}; "" where the message says it.
     memory: whether it is about what a launch accesses, which a GPU may let pass.
+    undefined: whether a GPU computes another number, or any, so that values that are right here are not those of a GPU.
     """
 
     level: Literal["fault", "unable", "hint"]
@@ -25,6 +26,7 @@ class Rule:
     in_check: Literal["fault", "explains", ""] = "fault"
     cause: str = ""
     memory: bool = False
+    undefined: bool = False
 
 
 RULES: dict[str, Rule] = {
@@ -123,11 +125,13 @@ RULES: dict[str, Rule] = {
         "fault",
         "An integer divided by zero",
         "Leave out the programs that divide by zero, or make the divisor at least 1.",
+        undefined=True,
     ),
     "not-associative": Rule(
         "fault",
         "A reduction or scan whose combining function is not associative",
         "Combine with an associative function, or loop in the order that is meant.",
+        undefined=True,
     ),
     "endless-wait": Rule(
         "fault",

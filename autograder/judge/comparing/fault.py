@@ -7,7 +7,7 @@ them, and a second 0, as today's NVIDIA backends fill them; then come the others
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...gpu import LANE_VALUES, Finding
+from ...gpu import LANE_VALUES, RULES, Finding
 from ...runner import Trouble
 from ...words import Quality
 from ..records.category import Flaw
@@ -37,8 +37,9 @@ class Fault:
 
     @classmethod
     def of(cls, finding: Finding) -> "Fault":
-        """Returns what the emulator found."""
-        return cls(finding.message, finding.kind, finding.place)
+        """Returns what the emulator found; a GPU has other values where it leaves open what is computed."""
+        flaw, near = (Flaw.VALUES, 0.0) if RULES[finding.kind].undefined else (Flaw.EFFECT, 1.0)
+        return cls(finding.message, finding.kind, finding.place, flaw=flaw, near=near)
 
 
 def counted(expected: Expected, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

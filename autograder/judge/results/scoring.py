@@ -10,10 +10,11 @@ that a student can add them up. They follow from the cases' data alone: other co
                                           their upstream or their graph, or in some of the outputs
     the dearest form of a result          dtype 7, finished 7, error 10, shape 12, exchanged 50
 
-A case fails for its values where they are wrong, and where there are none: the answer raised, was refused or converted,
-or the case was not reached. Side effects of right values (an input that is changed, a race, a result by the order of
-programs) cost no more than the category of their case, and miss no point. Values are judged as if their form were
-right. A fix never costs points: each line depends on failing cases alone, and falls away with them.
+A case fails for its values where they are wrong, where a GPU need not have them (`Rule.undefined`), and where there are
+none: the answer raised, was refused or converted, or the case was not reached. Side effects of right values (an input
+that is changed, a race, a result by the order of programs) cost no more than the category of their case, and miss no
+point. Values are judged as if their form were right. A fix never costs points: each line depends on failing cases
+alone, and falls away with them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,6 +3,7 @@
 # backend: triton
 """Statements of a kernel that computes SiLU, between its load and its store."""
 
+import triton
 import triton.language as tl
 
 
@@ -74,3 +75,68 @@ DEEP = tl.constexpr("@SUM@")
 def deep_constant(x, n):
     """A constant whose expression is ten thousand terms deep, in the text a kernel is cut out of."""
     x = x * (DEEP / 2001)
+
+
+# expect: nothing
+def asks_a_number_in_a_tuple(x, n):
+    """A number in a tuple that is assigned is an int32 on a GPU, 1 << 31 below zero, and zeros are stored."""
+    one, _ = 1, 1
+    x = tl.where((one << 31) < 0, 0.0, x)
+
+
+# expect: nothing
+def asks_a_sum(x, n):
+    """The same of a number that another one is added to."""
+    one = 0
+    one += 1
+    two: tl.int32 = 1
+    x = tl.where(((one << 31) < 0) & ((two << 31) < 0), 0.0, x)
+
+
+# expect: nothing
+def asks_a_choice(x, n):
+    """The same of a number that is chosen when the kernel runs."""
+    x = tl.where(((1 if n >= 0 else 2) << 31) < 0, 0.0, x)
+
+
+@triton.jit
+def chosen(n):
+    if n >= 0:
+        return 1
+    return 2
+
+
+# expect: nothing
+def asks_what_a_function_chose(x, n):
+    """The same of a number that a function returns."""
+    x = tl.where((chosen(n) << 31) < 0, 0.0, x)
+
+
+# expect: full
+def numbers_as_on_a_gpu(x, n):
+    """Right where a number that is assigned is an int32, and one that is written is not."""
+    one, _ = 1, 1
+    one += 0
+    two: tl.int32 = 1
+    below = ((one << 31) < 0) & ((two << 31) < 0) & ((chosen(n) << 31) < 0) & ((1 << 31) > 0)
+    x = tl.where(below, x, 0.0)
+
+
+# expect: nothing
+def asks_what_a_division_leaves(x, n):
+    """Right where a whole number by zero is what a GPU happens to leave, which nobody promises."""
+    x = tl.where(n // (n - n) == -1, x, 0.0)
+
+
+@triton.jit
+def plus(a, b):
+    return a + b
+
+
+# expect: full
+def sums_in_any_order(x, n):
+    """A sum and a scan by a function of its own, whose last bits follow the order, and decide nothing."""
+    tenths = tl.arange(0, 128) * 0.1
+    total = tl.reduce(tenths, 0, plus)
+    last = tl.max(tl.associative_scan(tenths, 0, plus), 0)
+    x += (total - last) * 1e-6
