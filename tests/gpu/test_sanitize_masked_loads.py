@@ -201,6 +201,15 @@ def test_nan_instead_of_nan_is_no_difference(dtype):
     assert "With NaN in them element offset 1 of `y` becomes nan instead of" in finding["message"]
 
 
+@pytest.mark.parametrize("dtype, number", [(torch.int8, "127"), (torch.int32, "10,000")])
+def test_no_integer_is_called_nan(dtype, number):
+    x, y = torch.ones(100, dtype=dtype), torch.zeros(1, dtype=dtype)
+    (finding,) = found_in(lambda: largest_of_many[(1,)](x, y, 100, BLOCK=128))
+    assert (
+        f"With {number} in them element offset 0 of `y` becomes {number.replace(',', '')} instead" in finding["message"]
+    )
+
+
 def test_loads_that_different_values_show_are_found_together():
     found = found_in(lambda: sum_and_largest[(1,)](randn(100).abs() + 1, torch.zeros(2), 100, BLOCK=128))
     assert [(one["source"].split()[0], one["tensor"]) for one in found] == [("summed", ""), ("compared", "")]

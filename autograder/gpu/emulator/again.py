@@ -64,6 +64,9 @@ class _Again(Emulator):
     def fill(self, value: float | None) -> None:
         pass  # it may depend on the load
 
+    def note_filled(self, number: int | None) -> None:
+        self._repeated.filled.setdefault(current_place(), set()).add(number)
+
     def order(self, programs: int) -> np.ndarray:
         return self._programs
 

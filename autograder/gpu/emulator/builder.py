@@ -129,7 +129,9 @@ class StrictBuilder(Atomics):
         """Returns what a masked-off lane without ``other`` holds."""
         if self.emulator.fill is None:
             return masked_off.poisoned(dtype, numpy_type(dtype))
-        return masked_off.constant(self.emulator.fill, dtype.scalar, numpy_type(dtype))
+        filler = masked_off.constant(self.emulator.fill, dtype.scalar, numpy_type(dtype))
+        self.emulator.note_filled(int(filler[0]) if dtype.scalar.is_int() else None)
+        return filler
 
     def create_store(self, ptr: TensorHandle, val: TensorHandle, *policy: Any) -> None:
         self._store(ptr, val, None)

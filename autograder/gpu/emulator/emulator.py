@@ -319,6 +319,9 @@ class Emulator:
             self.masked_off[place] = np.zeros(math.prod(self.access.grid), dtype=bool)
         self.masked_off[place][programs] = True
 
+    def note_filled(self, number: int | None) -> None:
+        """Notes with which integer masked-off lanes are filled at the line under way; None: with a float."""
+
     def loose(self, operation: str) -> None:
         """Notes an operation of `CANNOT_SHOW`."""
         self._looser.add(operation)

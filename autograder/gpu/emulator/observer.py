@@ -41,13 +41,15 @@ class Touch(NamedTuple):
 @dataclass
 class RepeatedPrograms:
     """Holds what the programs did. kept: what the storages held that they have stored to, by address. touches: accesses
-    to the byte that was asked for, in order.
+    to the byte that was asked for, in order. filled: by line, the integers that masked-off lanes were filled with; None
+    among them where floats were.
     """
 
     well: bool = True
     kept: dict[int, Kept] = field(default_factory=dict)
     masked_off: dict[Place, np.ndarray] = field(default_factory=dict)
     touches: list[Touch] = field(default_factory=list)
+    filled: dict[Place, set[int | None]] = field(default_factory=dict)
 
 
 class Again(Protocol):

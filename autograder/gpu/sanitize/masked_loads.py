@@ -8,7 +8,8 @@ lanes run again, at most `_PROGRAMS` for each load: what a try costs does not gr
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Set
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,11 +29,12 @@ _PROGRAMS = 64  # with masked-off lanes at one load that run again, first and la
 
 class _Result(NamedTuple):
     """Holds what the programs store when they run once more: blocks by a storage's address and number; None where they
-    fail. places: loads with masked-off lanes that they reached.
+    fail. places: loads with masked-off lanes that they reached. filled: as `RepeatedPrograms` has it.
     """
 
     blocks: dict[tuple[int, int], np.ndarray] | None
     places: list[Place]
+    filled: Mapping[Place, Set[int | None]] = MappingProxyType({})
 
 
 class _Trial(NamedTuple):
@@ -89,7 +91,8 @@ class MaskedLoads:
             everywhere = self._result(value, trial) if value else trial.zeros
             if effect := _difference(everywhere, trial):
                 more = self._loads(value, trial, effect, everywhere.places, found.keys())
-                found |= {place: f"With {name} in them {text}." for place, text in more.items()}
+                lanes = {place: _contents(name, everywhere.filled.get(place, {None})) for place in more}
+                found |= {place: f"With {lanes[place]} in them {text}." for place, text in more.items()}
         return found
 
     def _loads(
@@ -117,7 +120,12 @@ class MaskedLoads:
     def _result(self, fill: float | Fill, trial: _Trial) -> _Result:
         with trial.ended.again(trial.programs, fill) as run:
             blocks = {(at, n): old.now(n).copy() for at, old in run.kept.items() for n in old.blocks}
-            return _Result(blocks if run.well else None, [*run.masked_off])
+            return _Result(blocks if run.well else None, [*run.masked_off], run.filled)
+
+
+def _contents(name: str, filled: Set[int | None]) -> str:
+    """The words for what lanes hold: no integer is NaN. name: that of the value in floats."""
+    return " or ".join(name if number is None else f"{number:,}" for number in filled)
 
 
 def _at(places: set[Place], value: float) -> Fill:

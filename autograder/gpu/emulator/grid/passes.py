@@ -54,6 +54,10 @@ class _Watcher:
         self.undefined.setdefault(current_place(), []).append(programs)
         self.notice("masked-load", functools.partial(messages.masked_load, kernel, region.name), region.name)
 
+    def note_filled(self, number: int | None) -> None:
+        """Passes on with which integer masked-off lanes are filled."""
+        self._emulator.note_filled(number)
+
     def loose(self, operation: str) -> None:
         """Notes an operation of `CANNOT_SHOW`."""
         self.looser.add(operation)
