@@ -38,7 +38,8 @@ Kinds, second sources, whose programs they are, how to add a row or a checker: *
 - **Accesses outside, races and values that nobody wrote are seen by running the kernel under a checker**, and checkers
   differ. Of TritonBench's {bench} wrong programs `sanitize` finds {bench_ours} without a GPU, and compute-sanitizer on
   an H100 {bench_cs}, of those that it could take. Of TritonRaceBench's races the prover of its authors, triton-viz's
-  branch, finds {races_branch}, and `sanitize` {races_ours}.
+  branch, finds {races_branch}, and `sanitize` {races_ours}; of its right programs the branch accuses
+  {accused_branch}, and `sanitize` {accused_ours}, by decision (below).
 - **Whether a row depends on the rows beside it** is seen by `neighbours` alone: of {rows_of_others}
   functions of vLLM, sglang, Liger-Kernel and others it judges {as_said} as the text of their launch says.
 - **Whether a position depends on what comes behind it** is asked by `neighbours` alone, too: of {causal_of_others}
@@ -144,6 +145,8 @@ def front(rows: dict[str, Row], said: dict[str, dict[str, Said]]) -> str:
         bench_cs=of(*judged(bench, said.get("compute_sanitizer", {}), True)),
         races_branch=of(*judged(races, said.get("triton_viz_branch", {}), True)),
         races_ours=of(*judged(races, said.get("sanitize", {}), True)),
+        accused_branch=of(*judged(races, said.get("triton_viz_branch", {}), False)),
+        accused_ours=of(*judged(races, said.get("sanitize", {}), False)),
         rows_of_others=sum(row.family == "invariance" for row in every),
         as_said=agreed([row for row in every if row.family == "invariance"], said.get("neighbours", {})),
         causal_of_others=sum(row.family == "causality" for row in every),

@@ -3,6 +3,10 @@
 On a GPU each autotuner takes the quickest of its configurations. Here they are drawn, and an answer that looks at what
 was drawn could launch one kernel after the other until a right configuration of one has run, or return the result of
 the one that was right. So two records of a call, made with two draws, are compared as data.
+
+Not seen are many autotuned kernels, launched one after the other on one result, that store in a right configuration
+alone: the result is right unless all of them draw a wrong one. That each launch stores the same in each configuration
+is no rule, as partial sums of larger blocks are fewer.
 """
 
 from collections.abc import Iterator
