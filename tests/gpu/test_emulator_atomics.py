@@ -4,6 +4,7 @@ import functools
 
 import meeting
 import pytest
+import random_meetings
 import torch
 from both_ways import assert_same, observe
 from graded_kernels.autograder.gpu.emulator import Emulator, access
@@ -96,3 +97,20 @@ def test_programs_take_two_tickets_each_in_some_order():
 def test_programs_that_part_behind_a_ticket_run_one_at_a_time():
     fallbacks = assert_same(meeting.left)
     assert [why for _, why in fallbacks] == ["programs part after an atomic whose result is used"]
+
+
+@pytest.mark.parametrize(
+    "seeds", [range(6), *(pytest.param(range(k, k + 30), marks=pytest.mark.exhaustive) for k in (6, 36))]
+)
+def test_random_programs_that_meet(seeds, monkeypatch):
+    """Most of them race; a third and more run together."""
+    monkeypatch.setattr(access, "PATIENCE", 200)
+    ran = []
+    for seed in seeds:
+        program, shuffle = random_meetings.program(seed), (None, 1)[seed % 2]
+        alone, _ = observe(program, "one at a time", shuffle)
+        for way in ("together", "in small passes"):
+            seen, fallbacks = observe(program, way, shuffle)
+            assert seen == alone, (seed, way)
+            ran.append((bool(fallbacks), bool(alone.findings)))
+    assert {(True, True), (False, False)} <= set(ran)

@@ -161,14 +161,14 @@ class Storage:
         now: int = LATE,
     ) -> bool:
         """Returns whether what other ``programs`` did where ``foreign`` is set comes before what the owners do."""
-        if not foreign.any():
-            return True
-        if not self._releases.time:
-            return False
+        count = np.count_nonzero(foreign)
+        if not count or not self._releases.time:
+            return not count
         when = places.take(self._when[loaded]) if loaded in self._when else 0
-        lanes = [np.broadcast_to(column, foreign.shape)[foreign] for column in (programs, when, owners)]
-        changes = np.ones(lanes[0].size, bool)  # neighbours are mostly alike
-        changes[1:] = False
+        columns = (programs, when, owners)
+        lanes = [a[foreign] if isinstance(a, np.ndarray) else np.full(count, a) for a in columns]
+        changes = np.zeros(count, bool)  # neighbours are mostly alike
+        changes[0] = True
         for lane in lanes:
             changes[1:] |= lane[1:] != lane[:-1]
         return self._releases.order(set(zip(*(lane[changes].tolist() for lane in lanes), strict=True)), now)
@@ -198,7 +198,7 @@ class Storage:
 
     def _date(self, at: "slice | np.ndarray", when: int | np.ndarray, loaded: bool) -> None:
         """Notes the time of stamps; where there is no array all are from before the first release."""
-        if loaded not in self._when and np.any(when):
+        if self._releases.time and loaded not in self._when and np.any(when):
             self._when[loaded] = zeros(self.words.size)
         if loaded in self._when:
             self._when[loaded][at] = when
