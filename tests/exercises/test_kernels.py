@@ -54,7 +54,7 @@ def test_every_function_has_examples():
     assert not without, f"other parameters than the record's: tests/material/library.py needs calls of {without}"
 
 
-@each(2)
+@each(3)
 def test_a_function_and_its_gradients_are_the_oracles(name, case):
     """In float64."""
     forward = EXERCISES[f"{name}_forward"]

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import itertools
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from graded_kernels.kernels.layer_norm import layer_norm
 from graded_kernels.kernels.rms_norm import rms_norm
 from library import random
 from torch.nn import functional as F
+from turns import one_in
 
 FILES = ("layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward")
 KERNELS = {name: importlib.import_module(f"graded_kernels.kernels.{name}") for name in FILES}
@@ -121,10 +123,13 @@ def test_a_large_mean_costs_nothing(sigmas):
 # The functions that people import.
 
 
-@pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("shape", [(5,), (0, 5), (4, 0), (2, 0, 3), (1, 1), (7, 3, 2)])
-@pytest.mark.parametrize("mixed", [False, True])
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+SHAPES = ((5,), (0, 5), (4, 0), (2, 0, 3), (1, 1), (7, 3, 2))
+
+
+@pytest.mark.parametrize(
+    ("mixed", "shape", "dtype", "op"), one_in(5, itertools.product((False, True), SHAPES, DTYPES, OPS))
+)
 def test_shapes_and_dtypes(op, dtype, shape, mixed):
     function, count = OPS[op]
     x = random(*shape, dtype=dtype).requires_grad_()

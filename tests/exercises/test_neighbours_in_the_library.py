@@ -27,7 +27,7 @@ def batch_of(record, args):
     return {key: at for at, (key, value) in given if isinstance(value, torch.Tensor) and key not in SHARED}
 
 
-@pytest.mark.parametrize("name", one_in(3, ((name,) for name in ROWS if name not in OF_ALL_ROWS | ALONG_TIME)))
+@pytest.mark.parametrize("name", one_in(5, ((name,) for name in ROWS if name not in OF_ALL_ROWS | ALONG_TIME)))
 def test_a_row_has_the_same_bits_whatever_is_beside_it(name):
     record = EXERCISES[name]
     args = example(record)

@@ -7,6 +7,7 @@ from graded_kernels.autograder import EXERCISES
 from graded_kernels.autograder.judge import ulp_error
 from graded_kernels.kernels import on_a_cpu
 from torch.fx.experimental.proxy_tensor import make_fx
+from turns import in_turn
 
 ARGUMENTS = {"silu": 1, "gelu": 1, "gelu, tanh": 1, "swiglu": 2, "kl": 2}
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
@@ -48,8 +49,7 @@ def test_an_element_is_the_truth_rounded_once(name, dtype):
     assert error.max() <= FARTHEST[dtype]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize(("name", "dtype"), in_turn(ARGUMENTS, DTYPES))
 def test_an_elements_bits_do_not_depend_on_its_place(name, dtype):
     """Beside others or alone, in a tensor of several blocks, transposed, in one thread or two; forward and gradient."""
     shape = (3, 2**15 + 7)

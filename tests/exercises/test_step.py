@@ -13,6 +13,7 @@ from graded_kernels.autograder.runner import Tree
 from graded_kernels.course import gpt
 from graded_kernels.kernels import adamw, gradient_norm
 from graded_kernels.solutions import adamw as in_pytorch
+from turns import in_turn
 
 STEP, NORM = EXERCISES["adamw_step"], EXERCISES["global_norm"]
 
@@ -118,8 +119,7 @@ def test_a_step_names_what_does_not_fit_and_writes_nothing(changed, says):
             assert value.equal(before[name])
 
 
-@pytest.mark.parametrize("number", range(len(NORM.cases)), ids=[case.name for case in NORM.cases])
-@pytest.mark.parametrize("by_triton", [False, True])
+@pytest.mark.parametrize(("number", "by_triton"), in_turn(range(len(NORM.cases)), (False, True)))
 def test_clipping_on_either_device(number, by_triton, monkeypatch):
     """The norm before, and gradients whose norm is the limit afterwards, where it was above."""
     (given,) = Tree(NORM.cases[number].inputs(torch.Generator().manual_seed(number))).copied()

@@ -70,7 +70,8 @@ def test_the_derivative_op_is_refused():
 
 
 @pytest.mark.parametrize("body", ["x * torch.sigmoid(x)", "torch.nn.functional.silu(x)"])
-def test_isolated_a_refusal_names_the_answers_line(body, worker):
+def test_isolated_a_refusal_names_the_answers_line(body, worker, cases_until):
+    cases_until("silu_forward", 1)
     source = f"import torch\nimport triton\n\n\ndef silu_forward(x):\n    return {body}\n"
     report = check_answer(Answer("silu_forward", (Cell("a", source),)), Settings("triton"), worker=worker)
     assert report.summary.startswith(f"Line 6, `return {body}`: You "), report.summary

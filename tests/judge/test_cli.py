@@ -263,7 +263,13 @@ def test_a_limit_that_is_not_a_time_is_wrong_usage(answer, capsys, number):
     assert f"'{number}' is not a number of seconds above 0" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["check", "silu_backward", "a.py", "--in-process"], ["compare", "a.py:f", "a.py:f"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "silu_backward", "a.py", "--in-process"],
+        pytest.param(["compare", "a.py:f", "a.py:f"], marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_command_does_not_look_through_its_imports(words, tmp_path):
     (tmp_path / "a.py").write_text("")
     code = "import atexit, gc\natexit.register(lambda: print(gc.get_freeze_count() > 200_000))\n"

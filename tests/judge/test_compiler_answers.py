@@ -31,6 +31,7 @@ BRANCHES = {  # exercise, a line of our answer, what comes before it, and what t
     ),
     "attention": ("attention_forward", LAST, "if CAUSAL:\n        acc = acc * PLAIN", "CAUSAL=True"),
 }
+FEW = replace(EXERCISES["gelu_forward"], cases=EXERCISES["gelu_forward"].cases[::6], wild=(), about=())
 LAUNCH = "gelu_forward_kernel[(triton.cdiv(x.numel(), BLOCK),)](x, y, x.numel(), TANH=tanh, BLOCK=BLOCK"
 
 
@@ -61,20 +62,21 @@ def test_a_branch_on_a_constant_or_a_dtype_is_compiled(name):
 def test_options_of_a_launch_do_not_switch_the_compiler_off(options, words):
     """With the options alone, and with code that no GPU takes behind them."""
     right = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, {options}")
-    report = check_answer(right, Settings("triton"))
+    report = check_answer(right, Settings("triton"), record=FEW)
     assert report.passed is not bool(words)
     assert words in report.summary + "".join(c.message for c in report.cases)
     (cell,) = (cell for cell in right.cells if GELU in cell.source)
     wrong = replace(cell, source=cell.source.replace(GELU, f"    t = t * PLAIN\n{GELU}"))
     cells = (PLAIN, *(wrong if one is cell else one for one in right.cells))
-    report = check_answer(replace(right, cells=cells), Settings("triton"))
+    report = check_answer(replace(right, cells=cells), Settings("triton"), record=FEW)
     assert not report.passed
     assert not report.correct
     assert report.compile["status"] == "fail"
 
 
 def test_a_launch_with_too_many_threads_is_refused_where_it_begins():
-    report = check_answer(answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, num_warps=64"), Settings("triton"))
+    wrong = answer("gelu_forward", "triton", LAUNCH, f"{LAUNCH}, num_warps=64")
+    report = check_answer(wrong, Settings("triton"), record=FEW)
     assert not report.correct
     assert "num_warps=64 makes programs of 2,048 threads" in report.cases[0].message
 
@@ -143,7 +145,7 @@ def test_the_machine_code_is_counted_where_it_is_asked_for(called, tmp_path):
 def test_the_hint_says_what_to_write_in_place_of_what_the_compiler_refuses(line, hint):
     """In a branch that no program enters, so that the emulator does not say it first."""
     wrong = answer("gelu_forward", "triton", GELU, f"    if tl.program_id(0) < 0:\n        {line}\n{GELU}")
-    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), Settings("triton"))
+    report = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), Settings("triton"), record=FEW)
     (case,) = (case for case in report.cases if case.name == "compiles for a GPU")
     assert hint in case.hint, str(report)
 
@@ -215,17 +217,15 @@ def test_what_no_gpu_compiles_is_told_whatever_else_is_wrong():
     """The values are wrong, and a global is no constant: whoever mends the first learns of the second before. Of the
     cases each sixth.
     """
-    record = EXERCISES["gelu_forward"]
-    few = replace(record, cases=record.cases[::6], wild=(), about=())
     wrong = answer("gelu_forward", "triton", GELU, f"    t = 2.0 * t * PLAIN\n{GELU}")
-    both = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), Settings("triton"), record=few)
+    both = check_answer(replace(wrong, cells=(PLAIN, *wrong.cells)), Settings("triton"), record=FEW)
     failing = [case.name for case in both.cases if case.status == "fail" and not case.bonus]
     assert failing[-1] == "compiles for a GPU" and len(failing) > 1, str(both)
     mended = answer("gelu_forward", "triton", GELU, f"    t = t * PLAIN\n{GELU}")
-    mended = check_answer(replace(mended, cells=(PLAIN, *mended.cells)), Settings("triton"), record=few)
+    mended = check_answer(replace(mended, cells=(PLAIN, *mended.cells)), Settings("triton"), record=FEW)
     assert mended.score >= both.score, (mended.score, both.score)
     other = answer("gelu_forward", "triton", GELU, f"    t = 2.0 * t\n{GELU}")
-    other = check_answer(other, Settings("triton"), record=few)
+    other = check_answer(other, Settings("triton"), record=FEW)
     assert other.compile is None and "compiles for a GPU" not in [case.name for case in other.cases]
 
 

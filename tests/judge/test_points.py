@@ -51,7 +51,7 @@ def in_full(points: Points) -> None:
     assert 100 * points.score + sum(line.points for line in points.costs) == pytest.approx(100, abs=0.01)
 
 
-@pytest.mark.parametrize("wrong", one_in(3, ((wrong,) for wrong in WRONG), lambda row: ids(*row)))
+@pytest.mark.parametrize("wrong", one_in(5, ((wrong,) for wrong in WRONG), lambda row: ids(*row)))
 def test_a_typical_wrong_answer_gets_what_the_table_says(wrong, worker):
     report = check_answer(
         wrong.answer, Settings(wrong.backend, compiler=False), worker=worker if wrong.isolated else None
@@ -178,7 +178,7 @@ def reworded(monkeypatch):
 @pytest.mark.parametrize(
     "wrong",
     [
-        pytest.param(one, marks=[pytest.mark.exhaustive] * bool(i % 6))
+        pytest.param(one, marks=[pytest.mark.exhaustive] * bool(i % 11))
         for i, one in enumerate(WRONG)
         if not one.isolated
     ],

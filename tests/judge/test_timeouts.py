@@ -55,7 +55,7 @@ def report_of(exercise: str, backend: str, case: int, **how):
     [
         ("linear_cross_entropy_forward_backward", "torch", MEMORY),
         ("silu_forward", "triton", TRAFFIC),
-        ("rms_norm_forward", "triton", TRAFFIC),
+        pytest.param("rms_norm_forward", "triton", TRAFFIC, marks=pytest.mark.exhaustive),
     ],
 )
 def test_what_the_designated_case_did_not_measure_is_not_run(exercise, backend, name):

@@ -17,6 +17,7 @@ from graded_kernels.autograder.judge.comparing.closeness import compare_all, exp
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.runner import Tree
 from library import WHOLE, pytorchs_attention
+from turns import one_in
 
 
 def fails(name, function) -> list[str]:
@@ -41,7 +42,9 @@ def test_pytorchs_own_gradients_pass():
     assert fails("attention_backward", gradients) == []
 
 
-@pytest.mark.parametrize(("name", "case"), [(name, case) for name in WHOLE for case, _ in calls(EXERCISES[name])])
+@pytest.mark.parametrize(
+    ("name", "case"), one_in(3, ((name, case) for name in WHOLE for case, _ in calls(EXERCISES[name])))
+)
 def test_a_function_named_as_its_record_is_its_oracle(name, case, monkeypatch):
     """By PyTorch, and by Triton in the emulator."""
     function, record = getattr(kernels, name), EXERCISES[name]
