@@ -1,27 +1,32 @@
 """Single cases on which alone a small mistake in the judge shows: another row, an integer, a number that overflows."""
 
+import inspect
+import re
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
-from graded_kernels.autograder import cli
+from compared import FEW, SIZES_ALONE
+from graded_kernels.autograder import cli, compare
 from graded_kernels.autograder.judge.batches.compositions import compositions
 from graded_kernels.autograder.judge.checking.check import choose_backend
 from graded_kernels.autograder.judge.comparing.closeness import Expected, near
+from graded_kernels.autograder.judge.comparing.form import as_asked
+from graded_kernels.autograder.judge.explaining.changed_inputs import changed
 from graded_kernels.autograder.judge.explaining.place import place
 from graded_kernels.autograder.judge.explaining.up_to import GRAPH, but_for_its_graph
 from graded_kernels.autograder.judge.records.derived import floor_of
 from graded_kernels.autograder.judge.records.named import named
 from graded_kernels.autograder.judge.records.table import EXERCISES
-from graded_kernels.autograder.judge.report import notebook, plot
+from graded_kernels.autograder.judge.report import notebook, plot, terminal
 from graded_kernels.autograder.judge.report.measured import targets
 from graded_kernels.autograder.judge.report.phrases import CaseText, CauseText
 from graded_kernels.autograder.judge.report.worst_element import off_by
 from graded_kernels.autograder.judge.side_by_side import values_and_rows
-from graded_kernels.autograder.judge.side_by_side.sides import word_of
-from reports import failure
+from graded_kernels.autograder.judge.side_by_side.sides import sides_of, word_of
+from reports import case, failure, report
 
 
 def test_a_row_of_the_middle_is_asked_alone():
@@ -76,6 +81,99 @@ def test_a_right_result_without_its_graph_lacks_the_gradient_alone():
     assert but_for_its_graph(both, (torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))) == ()
 
 
+def test_results_in_another_order_are_told_and_taken_in_theirs():
+    y, dx = expected_of([1.0, 2.0], torch.float32), expected_of([3.0, 4.0], torch.float32)
+    fields = {name: (*getattr(y, name), *getattr(dx, name)) for name in ("dtypes", "values", "sizes", "allowed")}
+    both = replace(y, names=("y", "dx"), **fields)
+    outputs, fault = as_asked(both, (torch.tensor([3.0, 4.0]), torch.tensor([1.0, 2.0])))
+    assert [output.tolist() for output in outputs] == [[1, 2], [3, 4]]
+    assert fault.message == "y and dx are exchanged."
+    outputs, _ = as_asked(both, (torch.tensor([9.0, 9.0], dtype=torch.float64), torch.tensor([3.0, 4.0])))
+    assert [output.dtype for output in outputs] == [torch.float32] * 2
+
+
+def test_other_numbers_come_from_another_seed_and_not_another_size():
+    asked = []
+
+    def arguments(seed, size):
+        asked.append((seed, size))
+        return torch.randn(min(size, 50), 3)
+
+    compare(torch.exp, torch.exp, arguments=arguments, gradients=False, any_method=True, without=SIZES_ALONE)
+    assert len({seed for seed, _ in asked}) > 1
+    assert max(size for _, size in asked) < 10_000
+
+
+def test_indices_are_named_by_their_values():
+    def rows(x, i):
+        return x[i]
+
+    example = torch.randn(5, 3), torch.tensor([1, 3])
+    report = compare(rows, rows, arguments=example, gradients=False, any_method=True, without=FEW)
+    assert {"i all 1", "i all 3", "i all 4"} <= {case.name for case in report.cases}
+
+
+def test_a_last_stride_that_is_taken_for_1_reads_the_columns_between():
+    x = torch.arange(8.0).view(2, 4)[:, ::2]
+    changes = dict(changed(inspect.signature(lambda x: x).parameters, (x,)))
+    (value,) = changes["the last stride of x were 1"]
+    assert value.tolist() == [[0, 1], [4, 5]]
+
+
+PROBLEM = """
+import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+class ModelNew(Model):
+    pass
+
+
+def get_inputs():
+    return [torch.ones(3)]
+
+
+def get_init_inputs():
+    return []
+"""
+
+
+def test_a_seed_does_not_isolate_a_candidate_of_kernelbenchs_form(tmp_path):
+    file = tmp_path / "problem.py"
+    file.write_text(PROBLEM)
+    sides = sides_of(str(file), str(file), None, None, 3, False)
+    assert type(sides.candidate).__name__ == "ModelNew"
+
+
+class WrongBelowZero(torch.autograd.Function):
+    """x², with a gradient that is 0 below 0."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        return 2 * dy * x.clamp(min=0)
+
+
+def test_the_smallest_input_of_a_wrong_gradient_is_found():
+    def square(x):
+        return x * x
+
+    report = compare(square, WrongBelowZero.apply, arguments=torch.randn(5, 7), any_method=True, without=FEW)
+    told = " ".join(str(report).split())
+    assert re.search(
+        r"The smallest input found that fails: x = \[\[-[\d.]+\]\], upstream = \[\[-?[\d.]+\]\]; dx\[0, 0\]", told
+    )
+
+
 def test_labels_other_than_one_may_be_what_wrong_rows_share():
     labels = torch.tensor([0, 1, -100, 2] * 4)
     wrong = labels != -100
@@ -110,6 +208,15 @@ def test_the_one_case_of_a_cause_is_named_and_several_are_folded():
     page = notebook.cases_of(CauseText("not correct", "", (cases[0],), None))
     assert "first case" in page and "<details>" not in page
     assert "<details>" in notebook.cases_of(CauseText("not correct", "", tuple(cases), None))
+
+
+def test_another_cause_has_its_label_in_colour_and_its_message_alone():
+    causes = (
+        case("one", "fail", message="dx is wrong.", failure=failure()),
+        case("two", "error", message="It raised."),
+    )
+    text = terminal.render(report(*causes), color=True)
+    assert "\x1b[31mnot correct\x1b[0m    It raised.\n" in text
 
 
 def test_the_compilers_message_is_told_with_the_first_line_that_has_it():
