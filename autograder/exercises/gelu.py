@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from .cases.gelu import in_both_forms
 from .cases.rounding import EPS
 
 FLUSHED = 2.0**-125  # twice what oneDNN and a GPU's fast instructions return 0 for
+Form = Literal["none", "tanh"]
 BEYOND_148 = "tanh: beyond 148 in float16"
 A, B = 2 * math.sqrt(2 / math.pi), 0.044715 * 2 * math.sqrt(2 / math.pi)  # 2u = A x + B x³
 
@@ -35,7 +36,7 @@ def density(x: Tensor, approximate: str) -> Tensor:
     return torch.sigmoid(z) * torch.sigmoid(-z) * (A + 3 * B * x * x)
 
 
-def gelu(x: Tensor, approximate: str = "none") -> Tensor:
+def gelu(x: Tensor, approximate: Form = "none") -> Tensor:
     """Returns x · F(x) in float64, with its limit -0 at -infinity."""
     return torch.where(x == -torch.inf, -0.0, x * cumulative(x, approximate))
 
@@ -44,6 +45,11 @@ def gelu_slope(x: Tensor, approximate: str = "none") -> Tensor:
     """Returns the derivative F(x) + x · F'(x) in float64, with its limits at both infinities."""
     slope = cumulative(x, approximate) + x * density(x, approximate)
     return torch.where(x.isinf(), (x > 0).double(), slope)
+
+
+def gelu_gradient(dy: Tensor, x: Tensor, approximate: Form = "none") -> Tensor:
+    """dy · (F(x) + x · F'(x)) in float64."""
+    return dy * gelu_slope(x, approximate)
 
 
 def exponent(x: Tensor, approximate: str) -> Tensor:
@@ -56,24 +62,24 @@ def finite(x: Tensor) -> Tensor:
     return x.nan_to_num(posinf=0, neginf=0)
 
 
-def gelu_floor(x: Tensor, approximate: str = "none") -> Floors:
+def gelu_floor(x: Tensor, approximate: Form = "none") -> Floors:
     """1 + erf and 1 + tanh keep no digits below a few roundings of the 1: PyTorch's erf is off by 6e-7 on a CPU."""
     return (6 * EPS * finite(x).abs() + FLUSHED,)
 
 
-def gelu_tail_floor(x: Tensor, approximate: str = "none") -> Floors:
+def gelu_tail_floor(x: Tensor, approximate: Form = "none") -> Floors:
     """The rounding floor of the tail, where e^-(x²/2) takes over the error of its exponent."""
     x = finite(x)
     return (2 * EPS * exponent(x, approximate) * gelu(x, approximate).abs(),)
 
 
-def slope_floor(dy: Tensor, x: Tensor, approximate: str = "none") -> Floors:
+def slope_floor(dy: Tensor, x: Tensor, approximate: Form = "none") -> Floors:
     """1 + erf and 1 + tanh again, and 1 - tanh², which leaves a rounding of 1 to be multiplied by x · u'."""
     reach = finite(x).abs().clamp(max=6)  # from where on tanh is exactly 1
     return (EPS * dy.abs() * (4 + reach * (A + 3 * B * reach**2)) + FLUSHED,)
 
 
-def slope_tail_floor(dy: Tensor, x: Tensor, approximate: str = "none") -> Floors:
+def slope_tail_floor(dy: Tensor, x: Tensor, approximate: Form = "none") -> Floors:
     """F(x) + x · F'(x) cancels near -0.75: each term leaves its own roundings, those of its exponent too."""
     x = finite(x)
     terms = cumulative(x, approximate) + (x * density(x, approximate)).nan_to_num().abs()
@@ -187,7 +193,7 @@ gelu_forward = Exercise(
 gelu_backward = Exercise(
     name="gelu_backward",
     summary="dx = dy · (F(x) + x · F'(x))",
-    oracle=lambda dy, x, approximate="none": dy * gelu_slope(x, approximate),
+    oracle=gelu_gradient,
     outputs=(Output("dx"),),
     cases=(
         *in_both_forms(("dy", "x"), gelu_tail),

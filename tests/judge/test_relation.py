@@ -105,6 +105,10 @@ def without_root(dy, x, dx):
     return (dy * (below + x * (-(x.double() ** 2) / 2).exp())).float()
 
 
+def tanh_form(x, y):
+    return torch.nn.functional.gelu(x, approximate="tanh")
+
+
 def one_late(steps, factor):
     return ((1 - 0.999 ** (steps.double() + 1)).sqrt() / (1 - 0.9 ** (steps.double() + 1))).float()
 
@@ -126,6 +130,7 @@ TOLD = [
     (SLOPE, "ordinary values", lambda dy, x, dx: dy * x.sigmoid() * (1 - x * (-x).sigmoid()), "subtracted, not added"),
     ("gelu_backward", "ordinary values", without_root, "as if the divisor 2.50663 were left out in dx = dy"),
     ("bias_correction", "ordinary values", one_late, "factor comes out as if steps were larger by 1."),
+    ("gelu_forward", "ordinary values", tanh_form, "y comes out as if approximate were 'tanh'."),
     (GROUP, "ordinary values", of_columns, "every mean or sum that is taken from a row were along the other axis."),
     (NORM, "ordinary values", unbiased, "rstd is 0.996086 = sqrt(127 / 128) times what is right."),
     (NORM, "ordinary values", unbiased_in_y, "y - bias is 0.996086 = sqrt(127 / 128) times what is right."),
@@ -291,7 +296,9 @@ def test_a_distinction_takes_the_relation_from_no_case_that_is_needed():
 
     report = check("gelu_forward", doubled, backend="torch")
     assert any(case.bonus and case.failure for case in report.cases)
-    assert report.causes[0].cases[0].message.endswith("y is 2 times what is right.")
+    shown = report.causes[0].cases[0]
+    assert shown.message.endswith("y is 2 times what is right.")
+    assert not shown.hint, "where to begin is said only where nothing else is"
 
 
 def test_every_output_that_is_wrong_is_counted():

@@ -4,7 +4,7 @@ import inspect
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -33,7 +33,10 @@ def changed(parameters: Mapping[str, inspect.Parameter], args: Args) -> Iterator
     """
     factors = any(type(value) is float for value in args)
     for number, (name, value) in enumerate(zip(parameters, args, strict=True)):
-        for words, other in _others(name, value, parameters[name].default, factors):
+        for words, other in (
+            *_others(name, value, parameters[name].default, factors),
+            *_stated(parameters[name], value),
+        ):
             yield words, (*args[:number], other, *args[number + 1 :])
     yield from _divided(tuple(parameters), args)
     yield from _padded(tuple(parameters), args)
@@ -68,6 +71,13 @@ def _padded(names: tuple[str, ...], args: Args) -> Iterator[tuple[str, Args]]:
         return torch.nn.functional.pad(value, (0, block - size)) if rows else value
 
     yield f"each row went on with zeros up to {block}, a block, which are counted", tuple(map(longer, args))
+
+
+def _stated(parameter: inspect.Parameter, value: object) -> Iterator[InputChange]:
+    """The other values of a parameter that is a `Literal`."""
+    for other in get_args(parameter.annotation) if isinstance(value, str) else ():
+        if other not in (value, parameter.default):
+            yield f"{parameter.name} were {other!r}", other
 
 
 def _others(name: str, value: object, default: object, factors: bool) -> Iterator[InputChange]:
