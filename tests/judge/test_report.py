@@ -8,6 +8,7 @@ from typing import get_args
 
 import numpy as np
 import pytest
+from graded_kernels.autograder.judge.records.category import Flaw
 from graded_kernels.autograder.judge.records.record import Convention
 from graded_kernels.autograder.judge.report import measured, phrases
 from graded_kernels.autograder.judge.report import notebook as notebook
@@ -123,6 +124,15 @@ def test_text_never_counts_what_did_not_run_as_passed():
     page = text.render(report(case("a", "fail"), *left_out))
     assert "No case passed." in page
     assert "Not run (b, c): the first case failed" in page
+
+
+def test_where_form_alone_fails_the_values_are_said_to_be_right():
+    """Beside "93 % of the points" no case that passed would read like a contradiction."""
+    formed = case("a", "fail", flaw=Flaw.FORM, form="dtype"), case("b", "fail", flaw=Flaw.EFFECT)
+    wrong = case("c", "fail", flaw=Flaw.VALUES), case("d", "fail", flaw=Flaw.FORM, hidden=True)
+    assert "No case passed, but the values of 2 cases are right." in text.render(report(*formed, *wrong))
+    assert "No case passed." in text.render(report(*wrong))
+    assert "1 case passed." in text.render(report(*formed, case("e")))
 
 
 def test_text_tells_distinctions_from_failures():

@@ -2,10 +2,11 @@
 
 import math
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ...words import Quality, count, visible
+from ..records.category import Flaw
 from ..results.case_result import CaseResult
 from ..results.causes import Cause
 from ..results.data import ReportData
@@ -142,7 +143,7 @@ class ReportText:
             score=percent(report.score),
             costs=cost_lines(report.costs) if points and not report.passed else (),
             passed=tuple(map(CaseText.of, passed)),
-            how_many=f"{count(len(passed), 'case')} passed." if passed else "No case passed.",
+            how_many=_how_many(report.cases),
             distinctions=tuple(map(CaseText.of, tried)),
             earned=f"Extra, not needed: {earned} of {len(tried)}." if tried else "",
             measured=Measured.of(report),
@@ -150,6 +151,17 @@ class ReportText:
             not_run=not_run(report),
             neighbours="" if report.neighbours is None else str(report.neighbours),
         )
+
+
+def _how_many(cases: Sequence[CaseResult]) -> str:
+    """A sentence on how many cases passed; where none did, on those that fail for their form or side effects alone,
+    since their values earn points. What a hidden case fails for is not said.
+    """
+    passed = sum(case.passes for case in cases)
+    if passed:
+        return f"{count(passed, 'case')} passed."
+    right = sum(case.fails and case.flaw in (Flaw.FORM, Flaw.EFFECT) and not case.hidden for case in cases)
+    return f"No case passed, but the values of {count(right, 'case')} are right." if right else "No case passed."
 
 
 def is_stub(report: ReportData) -> bool:
