@@ -4,7 +4,7 @@ import itertools
 import random
 import re
 from dataclasses import replace
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 import torch
@@ -14,7 +14,7 @@ from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.comparing.closeness import Comparison, Expected, near
 from graded_kernels.autograder.judge.comparing.fault import Fault
 from graded_kernels.autograder.judge.comparing.trial import arguments
-from graded_kernels.autograder.judge.explaining.up_to import up_to
+from graded_kernels.autograder.judge.explaining.up_to import Factors, right_up_to, up_to
 from graded_kernels.autograder.judge.records.category import Category, Flaw
 from graded_kernels.autograder.judge.records.record import WildBug
 from graded_kernels.autograder.judge.records.settings import Settings
@@ -59,7 +59,8 @@ def test_a_typical_wrong_answer_gets_what_the_table_says(wrong, worker):
     assert round(100 * report.score) == wrong.points, report.costs
     assert points_of(report.to_dict()) == Points(report.score, report.costs)  # the data is all that it takes
     in_full(Points(report.score, report.costs))
-    failed = {str(case.category) for case in report.cases if case.flaw is Flaw.VALUES and not case.bonus}
+    of_values = (Flaw.VALUES, Flaw.SHIPPED)
+    failed = {str(case.category) for case in report.cases if case.flaw in of_values and not case.bonus}
     assert failed - {"None"} <= {line.name for line in report.costs}, "a case that failed is in no line"
 
 
@@ -246,11 +247,12 @@ REST = [case(category, category) for category in ("dtypes", "layouts", "edges")]
 SIGN, COUNT = (("one factor", -1.0),), ("a factor of each call", 1.0)
 
 
-def points(*cases: CaseResult, costs=COSTS, required=tuple(Quality)) -> Points:
-    """For these cases, and right ones of all categories."""
+def points(*cases: CaseResult, costs=COSTS, required=tuple(Quality), factors=MappingProxyType({})) -> Points:
+    """For these cases, and right ones of all categories. factors: what these cases are right up to, by name."""
     names = {one.name for one in cases}
-    right = [one for one in (*PLAIN, POINT, OTHER, *REST) if one.name not in names]
-    found = points_for([*cases, *right], required, costs)
+    every = [*cases, *(one for one in (*PLAIN, POINT, OTHER, *REST) if one.name not in names)]
+    up_to = right_up_to(every, {name: factors.get(name, ()) for name in names})
+    found = points_for(every, required, costs, up_to)
     in_full(found)
     return found
 
@@ -299,10 +301,10 @@ def test_the_point_that_is_missed_leaves_half():
 
 
 def test_a_case_for_a_bug_that_shipped_leaves_half_named_or_not():
-    found = points(case("edges", "edges", "values", shipped=True))
+    found = points(case("edges", "edges", "shipped"))
     assert [(line.name, line.points) for line in found.costs] == [("edges", 15), ("limit", 35)]
     assert (found.costs[1].note, found.costs[1].case) == (SHIPPED, "edges")
-    assert score(case("edges", "edges", "form", form="error", shipped=True)) == 90, "its values are right"
+    assert score(case("edges", "edges", "form", form="error")) == 90, "its values are right"
 
 
 def test_few_right_plain_values_leave_forty_or_nothing():
@@ -319,16 +321,22 @@ def test_few_right_plain_values_leave_forty_or_nothing():
 
 
 def test_right_up_to_one_factor_leaves_forty():
-    off = [replace(one, status="fail", flaw=Flaw.VALUES, near=0.0, up_to=SIGN) for one in (*PLAIN, *REST)]
-    assert score(*off) == 40
-    assert score(*off[:3]) == 0, "three cases have a factor by chance"
-    assert score(*off, case("more", flaw="values", near=0.0, up_to=(("one factor", 2.0),))) == 0
-    assert score(*off, case("more", flaw="values", near=0.0)) == 0
-    assert score(*off[:-1], case("edges", "edges", "values")) == 40
-    each = [replace(one, up_to=(("one factor", float(number)), COUNT)) for number, one in enumerate(off, 1)]
-    few = [replace(one, name=f"few {n}", up_to=(("one factor", 10.0 * n),)) for n, one in enumerate(off, 1)]
-    assert score(*each) == score(*each, few[0]) == 40, "of few distinct numbers, it is neither shown nor refuted"
-    assert score(*few, *each[:2]) == 0, "few numbers have a factor by chance"
+    off = [replace(one, status="fail", flaw=Flaw.VALUES, near=0.0) for one in (*PLAIN, *REST)]
+    sign: dict[str, Factors] = {one.name: SIGN for one in off}
+    assert score(*off, factors=sign) == 40
+    assert score(*off[:3], factors=sign) == 0, "three cases have a factor by chance"
+    more = case("more", flaw="values", near=0.0)
+    assert score(*off, more, factors=sign | {"more": (("one factor", 2.0),)}) == 0
+    assert score(*off, more, factors=sign) == 0
+    assert score(*off, factors={name: pairs for name, pairs in sign.items() if name != "edges"}) == 40
+    tail = case("tail", flaw="values", near=0.0, bonus=True)
+    assert score(*off[:3], tail, factors=sign | {"tail": SIGN}) == 0, "a distinction shows nothing"
+    each: dict[str, Factors] = {one.name: (("one factor", float(number)), COUNT) for number, one in enumerate(off, 1)}
+    few = [replace(one, name=f"few {n}") for n, one in enumerate(off, 1)]
+    by_chance: dict[str, Factors] = {one.name: (("one factor", 10.0 * n),) for n, one in enumerate(few, 1)}
+    both = each | by_chance
+    assert score(*off, factors=each) == score(*off, few[0], factors=both) == 40, "neither shown nor refuted by few"
+    assert score(*few, *off[:2], factors=both) == 0, "few numbers have a factor by chance"
 
 
 def test_right_in_some_outputs_leaves_forty():
@@ -380,26 +388,25 @@ def test_a_teachers_costs_are_checked_when_they_are_read():
             changed_costs(changes)
 
 
-def drawn(chance: random.Random) -> list[CaseResult]:
-    """The cases of a report, of which some fail in any way."""
-    cases = [case("first")]
+def drawn(chance: random.Random) -> tuple[list[CaseResult], dict[str, Factors]]:
+    """The cases of a report, of which some fail in any way, and what they are right up to."""
+    cases, factors = [case("first")], {}
     for category, most in (("plain", 6), ("point", 4), ("dtypes", 2), ("layouts", 3), ("edges", 3)):
         share = chance.random()
         for number in range(chance.randint(0, most)):
-            one = case(
-                f"{category} {number}", category, shipped=category in ("point", "edges") and chance.random() < 0.3
-            )
+            one = case(f"{category} {number}", category)
+            values = "shipped" if category in ("point", "edges") and chance.random() < 0.3 else "values"
             if chance.random() < share:
-                flaw = chance.choice(("values", "values", "side effect", "form"))
+                flaw = chance.choice((values, values, "side effect", "form"))
                 fields = {"status": chance.choice(("fail", "error")), "flaw": Flaw(flaw)}
-                if flaw == "values":
+                if flaw == values:
                     fields |= {"near": chance.choice((0.0, 0.5, 1.0)), "form": chance.choice(("", "dtype"))}
-                    fields["up_to"] = chance.choice(((), SIGN, (*SIGN, COUNT)))
+                    factors[one.name] = chance.choice(((), SIGN, (*SIGN, COUNT)))
                 if flaw == "form":
                     fields["form"] = chance.choice(("shape", "text", "exchanged"))
                 one = replace(one, **fields)
             cases.append(one)
-    return cases
+    return cases, factors
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -410,12 +417,13 @@ def test_a_fix_never_costs_points(seed, costs):
     """Whatever fails, one case that fails no more takes nothing off, with any costs."""
     chance = random.Random(seed)
     for _ in range(100):
-        cases = drawn(chance)
-        before = points_for(cases, Quality, costs)
+        cases, factors = drawn(chance)
+        before = points_for(cases, Quality, costs, right_up_to(cases, factors))
         in_full(before)
         for number, one in enumerate(cases):
-            fixed = case(one.name, one.category, shipped=one.shipped)
-            after = points_for([*cases[:number], fixed, *cases[number + 1 :]], Quality, costs)
+            rest = [*cases[:number], case(one.name, one.category), *cases[number + 1 :]]
+            without = {name: pairs for name, pairs in factors.items() if name != one.name}
+            after = points_for(rest, Quality, costs, right_up_to(rest, without))
             assert after.score >= before.score - 1e-9, (one, before.costs, after.costs)
 
 

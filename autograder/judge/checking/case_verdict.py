@@ -16,7 +16,7 @@ from ..comparing.fault import FILLED, Fault, counted, of_lanes
 from ..comparing.form import FormFault, as_asked, as_given, between_elements, relisted, reshaped
 from ..comparing.trial import Trial, describe
 from ..explaining.fingerprint import Evidence
-from ..explaining.up_to import but_for_its_graph, up_to
+from ..explaining.up_to import Factors, but_for_its_graph, up_to
 from ..records.category import Category, Flaw
 from ..records.ulp import HALVES
 from ..report.distance import used
@@ -45,7 +45,7 @@ class Judged:
     """A result, and what the rest of the check needs of it: the trouble that stopped it, the outputs that were
     wrong. compared: its outputs, where an element is wrong or nothing is. unexplained: whether nothing says why.
     relation: how wrong values are related to right ones, at the end of the result's message; or "". form: what is wrong
-    with the form of the outputs, in a sentence; or "".
+    with the form of the outputs, in a sentence; or "". up_to: all that makes the outputs right.
     """
 
     result: CaseResult
@@ -59,6 +59,7 @@ class Judged:
     unexplained: bool = False
     relation: str = ""
     form: str = ""
+    up_to: Factors = ()
 
     @property
     def evidence(self) -> Evidence | None:
@@ -132,6 +133,7 @@ class _CalledTrial:
         outputs: list[Wrong] | None = None,
         compared: Sequence[Comparison] = (),
         unexplained: bool = False,
+        up_to: Factors = (),
         **more: Any,
     ) -> Judged:
         """The judgement with this result. more: fields of the result; the hint is the case's, where it failed and no
@@ -145,13 +147,12 @@ class _CalledTrial:
         if more.get("code") == NEIGHBOURS:
             category = Category.POINT
         more |= {"convention": case.convention, "category": category}
-        more["shipped"] = exercise.is_for_a_shipped_bug(case, args) and category is not Category.PLAIN
         more["half"] = any(t.dtype in HALVES for t in Tree(args).tensors)
         more["strided"] = not all(t.is_contiguous() for t in Tree(args).tensors)
         more.setdefault("near", 1.0)
         more.setdefault("form", self.form.code if self.form else "")
-        if status in ("fail", "error"):
-            more.setdefault("flaw", Flaw.VALUES)
+        if status in ("fail", "error") and more.get("flaw", Flaw.VALUES) is Flaw.VALUES:
+            more["flaw"] = exercise.flaw_of_values(case, category)
         result = CaseResult(case.name, status, case.bonus, message, describe(exercise, args), **more)
         return Judged(
             result,
@@ -163,6 +164,7 @@ class _CalledTrial:
             compared=tuple(compared),
             unexplained=unexplained,
             form=self.form.message if self.form else "",
+            up_to=up_to,
         )
 
     @property
@@ -214,7 +216,7 @@ class _CalledTrial:
             up_to=self._but_for_its_graph(trouble),
         )
 
-    def _but_for_its_graph(self, trouble: Trouble) -> tuple[tuple[str, float], ...]:
+    def _but_for_its_graph(self, trouble: Trouble) -> Factors:
         expected = self.trial.expected
         if expected is None or trouble.code != Trouble.UNATTACHED:
             return ()

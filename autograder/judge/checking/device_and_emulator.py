@@ -42,6 +42,7 @@ def combined(device: ReportData, emulator: ReportData | str) -> ReportData:
         efficient=both(device.efficient, emulator.efficient),
         score=worse.score,
         costs=worse.costs,
+        up_to=worse.up_to,
         summary=device.summary if not device.passed else emulator.summary,
         fingerprint=device.fingerprint or emulator.fingerprint,
         mistake=device.mistake or emulator.mistake,

@@ -15,6 +15,7 @@ from ...runner import Args, Runner, Tree, Trouble
 from ...words import Quality
 from ..comparing.trial import Trial, arguments
 from ..explaining.fingerprint import Failing, fingerprint
+from ..explaining.up_to import right_up_to
 from ..records.category import Category
 from ..records.record import MEMORY, Bug, Case, CommonMistake, Exercise, WildBug, Witness
 from ..records.settings import Settings
@@ -94,8 +95,9 @@ def judge(
         stopped=results.stopped.reason if results.stopped else "",
         timed_out=any(t.kind == "timeout" for t in results.troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in results.troubles if t.cell), None),
+        up_to=right_up_to(results.cases, {judged.result.name: judged.up_to for judged in results.judged}),
     )
-    points = points_for(report.cases, report.required)
+    points = points_for(report.cases, report.required, up_to=report.up_to)
     return replace(report, score=points.score, costs=points.costs)
 
 
@@ -192,6 +194,7 @@ class _CheckRequest:
         """A case that is not run, with its arguments, by which `cost` knows whether it was the one to measure."""
         case = record.cases[number]
         args = arguments(case, number, self.settings.seed)
+        category = record.category(case, args)
         result = CaseResult(
             case.name,
             "not-run",
@@ -199,9 +202,9 @@ class _CheckRequest:
             "The answer was not called again.",
             "",
             convention=case.convention,
-            category=record.category(case, args),
+            category=category,
+            flaw=record.flaw_of_values(case, category),
             near=0.0,
-            shipped=record.is_for_a_shipped_bug(case, args),
             code=UNREACHED,
         )
         return Judged(result, args=() if case.hidden else args)

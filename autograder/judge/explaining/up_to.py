@@ -1,7 +1,7 @@
 """Tests of wrong results: right up to a factor, or as if nothing had arrived from above; such a factor in words."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +10,21 @@ import torch
 from ...runner import Args
 from ..comparing.closeness import NEAR, Comparison, Expected, expect, near
 from ..comparing.trial import Trial
-from ..records.category import EACH, ONE
 from ..records.ulp import comparable
+from ..results.case_result import CaseResult
+from ..results.scoring import plain_values
+
+ONE, EACH = "one factor", "a factor of each call"  # that results may be right up to: one of all calls, or of this alone
 
 GRAPH = "the graph, to which it is not attached"
 TELLING = 4  # distinct numbers of which one factor is no chance
+ALIKE, FEWEST = 0.03, 4  # how far, relatively, one factor of two cases lies apart; cases that are right, or up to it
 _DIGITS = 6
+Factors = tuple[tuple[str, float], ...]  # by what all wrong outputs of a call are off, in words, and the factor
 _CONSTANTS = {"2": 2.0, "4": 4.0, "sqrt(2)": math.sqrt(2), "ln 2": math.log(2), "ln 10": math.log(10), "pi": math.pi}
 
 
-def up_to(trial: Trial, expected: Expected, compared: list[Comparison], outputs: Args) -> tuple[tuple[str, float], ...]:
+def up_to(trial: Trial, expected: Expected, compared: list[Comparison], outputs: Args) -> Factors:
     """All that makes the outputs right within `NEAR`, each with its factor. A gradient may be off by a factor and be
     as if 1 had arrived from above, where what arrived is one number. The factor may be one that other calls have, or of
     this call alone, as its count is.
@@ -27,7 +32,29 @@ def up_to(trial: Trial, expected: Expected, compared: list[Comparison], outputs:
     return (*_without(trial, outputs), *_one_factor(expected, compared, outputs))
 
 
-def but_for_its_graph(expected: Expected, outputs: Args) -> tuple[tuple[str, float], ...]:
+def right_up_to(cases: Iterable[CaseResult], factors: Mapping[str, Factors]) -> str:
+    """Names what all plain values are right up to: one factor, or one of each call, which a case of few distinct
+    numbers does not show and is not against; "" where there is nothing, or too few cases show it.
+
+    factors: of the case with this name.
+    """
+    needed = [case for case in cases if not case.bonus]
+    plain = plain_values(needed)
+    off = [case for case in plain if case.near != 1]
+    of_cases = {case.name: factors.get(case.name, ()) for case in needed if off}
+    for words, factor in dict.fromkeys(pair for pairs in of_cases.values() for pair in pairs):
+        shown = [case for case, pairs in of_cases.items() if any(_alike(pair, (words, factor)) for pair in pairs)]
+        fits = [case for case in off if case.name in shown or (words == EACH and ONE in dict(of_cases[case.name]))]
+        if len(fits) == len(off) and len(shown) + len(plain) - len(off) >= FEWEST:
+            return words
+    return ""
+
+
+def _alike(pair: tuple[str, float], other: tuple[str, float]) -> bool:
+    return pair[0] == other[0] and abs(pair[1] - other[1]) <= ALIKE * abs(other[1])
+
+
+def but_for_its_graph(expected: Expected, outputs: Args) -> Factors:
     """The same of a result that is not attached to its graph, and so without the gradient that is the last output."""
     peers = expected.peers and expected.peers[:1]
     fields = {name: getattr(expected, name)[:1] for name in ("names", "dtypes", "values", "sizes", "allowed")}
@@ -35,14 +62,14 @@ def but_for_its_graph(expected: Expected, outputs: Args) -> tuple[tuple[str, flo
     return ((GRAPH, 1.0),) if right else ()
 
 
-def _without(trial: Trial, outputs: Args) -> tuple[tuple[str, float], ...]:
+def _without(trial: Trial, outputs: Args) -> Factors:
     if trial.exercise.forward is None or not isinstance(trial.args[0], torch.Tensor):
         return ()
     alone = expect(trial.exercise, trial.case, (torch.ones_like(trial.args[0]), *trial.args[1:]))
     return ((f"{trial.exercise.parameters[0]}, which is left out", 1.0),) if near(alone, outputs) == 1 else ()
 
 
-def _one_factor(expected: Expected, compared: list[Comparison], outputs: Args) -> tuple[tuple[str, float], ...]:
+def _one_factor(expected: Expected, compared: list[Comparison], outputs: Args) -> Factors:
     rows = zip(expected.values, expected.allowed, compared, outputs, strict=True)
     factors = [_factor(*row) for row in rows]
     off = [factor for factor in factors if factor is not None and factor != 1]

@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-ONE, EACH = "one factor", "a factor of each call"  # that results may be right up to: one of all calls, or of this alone
-
 
 class Category(StrEnum):
     """PLAIN: ordinary values in any shape. POINT: what the exercise is about. DTYPES: half precision. LAYOUTS: how
@@ -18,12 +16,14 @@ class Category(StrEnum):
 
 
 class Flaw(StrEnum):
-    """VALUES: wrong ones, or none: the answer raised, was refused or converted. FORM: right ones in a wrong dtype or
-    shape, or the right refusal by an error of another type or with a wrong text. EFFECT: right ones with side effects,
-    or that a GPU may not give. WHOLE: the answer is a stub, refused, or no Python.
+    """VALUES: wrong ones, or none: the answer raised, was refused or converted. SHIPPED: the same in a case of the
+    point or of the edges that is there for a bug that shipped: who fails it has that bug, or does no better. FORM:
+    right ones in a wrong dtype or shape, or the right refusal by an error of another type or with a wrong text. EFFECT:
+    right ones with side effects, or that a GPU may not give. WHOLE: the answer is a stub, refused, or no Python.
     """
 
     VALUES = "values"
+    SHIPPED = "shipped"
     FORM = "form"
     EFFECT = "side effect"
     WHOLE = "whole"

@@ -14,7 +14,7 @@ import torch
 
 from ...gpu import ATEN
 from ...runner import Args, Contract, Tree
-from .category import Category
+from .category import Category, Flaw
 from .ulp import FLOAT8, comparable
 
 COMBINING = ATEN.combining  # for `Exercise.refused` where a sum is the exercise: what adds up elements of a tensor
@@ -402,12 +402,10 @@ class Exercise:
             return Category.LAYOUTS
         return Category.PLAIN if ordinary(args) else Category.EDGES
 
-    def is_for_a_shipped_bug(self, case: Case, args: Args) -> bool:
-        """Returns whether the case is of the point or of the edges and there for a bug that shipped, so that an answer
-        which fails it has that bug, or does no better.
-        """
-        seen = case.name in {bug.seen_by for bug in self.wild if isinstance(bug, WildBug)}
-        return seen and self.category(case, args) in (Category.POINT, Category.EDGES)
+    def flaw_of_values(self, case: Case, category: Category) -> Flaw:
+        """Returns the flaw of wrong values in a case of this category."""
+        shipped = case.name in {bug.seen_by for bug in self.wild if isinstance(bug, WildBug)}
+        return Flaw.SHIPPED if shipped and category in (Category.POINT, Category.EDGES) else Flaw.VALUES
 
     @property
     def signature(self) -> str:

@@ -68,9 +68,7 @@ class CaseResult:
     category: what it is about; None where no points depend on it. flaw: how it fails, None where it does not. near: the
         share of the outputs that are right within 1 %, in whatever dtype; None where no call was made for it.
     form: what is wrong with the form of the outputs, as `scoring.FORMS` has it; their values are judged as if it were
-        right. up_to: by what all wrong outputs are off, and the factor; none where they have nothing in common.
-    shipped: whether it is there for a bug that shipped, in the point of the exercise or at an edge. half: whether it
-        has inputs in half precision. strided: whether one of them is not contiguous.
+        right. half: whether it has inputs in half precision. strided: whether one of them is not contiguous.
     suspect: of a witness, the function in which the bug is that its input is to show; "" in any other case.
     repeat: lines of Python that call the answer with the same arguments, where there is such a way.
     worst_ulp: the largest error of any floating-point element. margin: the largest share of its tolerance that an
@@ -98,8 +96,6 @@ class CaseResult:
     flaw: Flaw | None = None
     near: float | None = None
     form: str = ""
-    up_to: tuple[tuple[str, float], ...] = ()
-    shipped: bool = False
     half: bool = False
     strided: bool = False
     suspect: str = ""
@@ -118,8 +114,7 @@ class CaseResult:
     @classmethod
     def stored(cls, case: Mapping[str, Any]) -> "CaseResult":
         """The case of a stored report (`ReportData.to_dict`), with all that its points depend on."""
-        same = "name status bonus message inputs hidden near form shipped suspect".split()
-        words = {"kind": Quality, "category": Category, "flaw": Flaw}
+        same = "name status bonus message inputs hidden near form suspect".split()
+        words: dict[str, Any] = {"kind": Quality, "category": Category, "flaw": Flaw}
         fields = {name: case[name] for name in same}
-        fields |= {name: case[name] and word(case[name]) for name, word in words.items()}
-        return cls(**fields, up_to=tuple((name, factor) for name, factor in case["up_to"]))
+        return cls(**fields, **{name: case[name] and word(case[name]) for name, word in words.items()})

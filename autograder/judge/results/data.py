@@ -1,7 +1,6 @@
 """Says what a check found, as data."""
 
 import math
-import numbers
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -40,6 +39,7 @@ class ReportData:
     timed_out: whether a time limit ended a call; a second check of the same answer may find something else.
     stopped_in: ``{"cell", "reason"}`` where a cell's own statements broke a limit or ended the process while the answer
     was loaded.
+    up_to: what the plain values that are wrong are right up to, in words (``one factor``), as far as points ask; or "".
     """
 
     MIME: ClassVar = "application/vnd.graded-kernels.report+json"  # the data among the forms of a cell's output
@@ -64,6 +64,7 @@ class ReportData:
     stopped: str = ""
     timed_out: bool = False
     stopped_in: dict[str, Any] | None = None
+    up_to: str = ""
     tolerance: str = ""
     mistake: str = ""
     costs: tuple[Cost, ...] = ()
@@ -95,14 +96,11 @@ class ReportData:
 
 def plain(value: object) -> Any:
     """``value`` as JSON holds it, without the curves: sixty-five thousand points are a picture, not data."""
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, int):
         return value
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        value = float(value)
+    if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value) if field.name != "curve"}

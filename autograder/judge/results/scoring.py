@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...words import Quality
-from ..records.category import EACH, ONE, Category, Flaw
+from ..records.category import Category, Flaw
 from .case_result import CaseResult
 
 EFFECTS, POINT, LIMIT = "effects", "point", "limit"
@@ -30,7 +30,6 @@ CATEGORIES = {"plain": 30.0, EFFECTS: 30.0, "layouts": 25.0, "dtypes": 20.0, "ed
 FORMS = {"text": 0.0, "dtype": 7.0, "finished": 7.0, "error": 10.0, "shape": 12.0, "exchanged": 50.0}
 COSTS: Mapping[str, float] = {**CATEGORIES, POINT: 25.0, **FORMS}
 HALF, PARTLY = 50.0, 40.0  # points that are left at most
-ALIKE, FEWEST = 0.03, 4  # how far, relatively, one factor of two cases lies apart; cases that are right, or up to it
 
 DEARER = "Of the categories the dearest alone costs."
 MISSED = "No case of the point is right: at most half is left."
@@ -77,14 +76,16 @@ def changed_costs(changes: Mapping[str, Any]) -> dict[str, float]:
 
 def points_of(report: Mapping[str, Any], costs: Mapping[str, float] = COSTS) -> Points:
     """The points for a stored report (`ReportData.to_dict`)."""
-    return points_for([CaseResult.stored(case) for case in report["cases"]], report["required"], costs)
+    return points_for(map(CaseResult.stored, report["cases"]), report["required"], costs, report["up_to"])
 
 
-def points_for(cases: Iterable[CaseResult], required: Iterable[str], costs: Mapping[str, float] = COSTS) -> Points:
-    """The points for these cases. required: the qualities that were asked for; lacking another costs nothing."""
+def points_for(
+    cases: Iterable[CaseResult], required: Iterable[str], costs: Mapping[str, float] = COSTS, up_to: str = ""
+) -> Points:
+    """The points for these cases. required: the qualities whose lack costs points. up_to: that of the `ReportData`."""
     asked = {None, *map(Quality, required)}
     left, lines = 100.0, []
-    for row in _rows([case for case in cases if not case.bonus and case.kind in asked], costs):
+    for row in _rows([case for case in cases if not case.bonus and case.kind in asked], costs, up_to):
         after = max(min(left - row.cost, row.most), 0.0)
         if after < left or row.name != LIMIT:
             message = "" if row.name == LIMIT else row.case.message
@@ -104,7 +105,7 @@ class _Row:
     note: str = ""
 
 
-def _rows(cases: Sequence[CaseResult], costs: Mapping[str, float]) -> Iterator[_Row]:
+def _rows(cases: Sequence[CaseResult], costs: Mapping[str, float], up_to: str) -> Iterator[_Row]:
     """The rows that hold for these cases."""
     if whole := [case for case in cases if case.flaw is Flaw.WHOLE]:
         yield _Row("answer", whole[0], most=0.0)
@@ -116,7 +117,7 @@ def _rows(cases: Sequence[CaseResult], costs: Mapping[str, float]) -> Iterator[_
         wrong = [case for case in failing if case.flaw not in (Flaw.EFFECT, Flaw.FORM)]
         yield from _of_categories(wrong, [case for case in failing if case.flaw is Flaw.EFFECT], costs)
         yield from _of_point(cases, wrong, costs[POINT])
-        yield from _of_plain_values(cases)
+        yield from _of_plain_values(plain_values(cases), up_to)
         yield from _of_form(failing, costs)
 
 
@@ -147,32 +148,23 @@ def _of_point(cases: Sequence[CaseResult], wrong: Sequence[CaseResult], cost: fl
     missed = [case for case in wrong if case.category is Category.POINT]
     most, note = (100.0, "") if len(missed) < sum(case.category is Category.POINT for case in cases) else (HALF, MISSED)
     yield from (_Row(POINT, case, cost, most, note) for case in missed[:1])
-    yield from (_Row(LIMIT, case, most=HALF, note=SHIPPED) for case in wrong if case.shipped)
+    yield from (_Row(LIMIT, case, most=HALF, note=SHIPPED) for case in wrong if case.flaw is Flaw.SHIPPED)
 
 
-def _of_plain_values(cases: Sequence[CaseResult]) -> Iterator[_Row]:
-    """A limit where few of the plain cases are right within 1 %. A teacher's own are not among them."""
-    plain = [case for case in cases if case.category is Category.PLAIN and case.near is not None and not case.hidden]
+def plain_values(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """The plain cases whose values were compared. A teacher's own are not among them."""
+    return [case for case in cases if case.category is Category.PLAIN and case.near is not None and not case.hidden]
+
+
+def _of_plain_values(plain: Sequence[CaseResult], up_to: str) -> Iterator[_Row]:
+    """A limit where few of the plain cases are right within 1 %."""
     off = [case for case in plain if case.near != 1]
     right, few = len(plain) - len(off), len(plain) / 3
     if right < few:
-        partly = OTHERS if sum(bool(case.near) for case in plain) >= 2 * few else _up_to(cases, plain, off)
+        partly = OTHERS if sum(bool(case.near) for case in plain) >= 2 * few else up_to and BUT_FOR.format(up_to)
         yield _Row(LIMIT, off[0], most=PARTLY if partly else 0.0, note=partly or FEW_RIGHT)
     elif right < 2 * few:
         yield _Row(LIMIT, off[0], most=PARTLY, note=SOME_RIGHT)
-
-
-def _up_to(cases: Sequence[CaseResult], plain: Sequence[CaseResult], off: Sequence[CaseResult]) -> str:
-    """A sentence where all plain values are right up to one factor, or to one of each call, which a case of few
-    distinct numbers does not show and is not against; "" where they are not.
-    """
-    for name, factor in dict.fromkeys(pair for case in cases for pair in case.up_to):
-        near = abs(factor) * ALIKE
-        shown = [one.name for one in cases if any(n == name and abs(by - factor) <= near for n, by in one.up_to)]
-        fits = [case for case in off if case.name in shown or (name == EACH and ONE in dict(case.up_to))]
-        if len(fits) == len(off) and len(shown) + len(plain) - len(off) >= FEWEST:
-            return BUT_FOR.format(name)
-    return ""
 
 
 def _of_form(failing: Sequence[CaseResult], costs: Mapping[str, float]) -> Iterator[_Row]:
