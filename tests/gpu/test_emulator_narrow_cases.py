@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 from both_ways import assert_same
-from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, approximate
+from graded_kernels.autograder.gpu.emulator import Emulator, EmulatorError, approximate, offsets
 from graded_kernels.autograder.gpu.emulator.arithmetic import narrow
 from graded_kernels.autograder.gpu.emulator.touched import Touched
 
@@ -173,3 +173,8 @@ def test_the_largest_of_negative_halves(dtype):
     with Emulator():
         largest_kernel[(1,)](torch.tensor([-3.0, -1.0, -2.0, -4.0], dtype=dtype), y, BLOCK=4)
     assert y.item() == -1
+
+
+def test_a_product_of_two_lanes_does_not_outgrow_32_bits():
+    assert not offsets.outgrows(offsets.product(offsets.LANE, offsets.LANE, False))
+    assert offsets.outgrows(offsets.product(offsets.SIZE, offsets.SIZE, False))

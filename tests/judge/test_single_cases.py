@@ -3,6 +3,7 @@
 import inspect
 import re
 from dataclasses import replace
+from unittest.mock import Mock
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from compared import FEW, SIZES_ALONE
 from graded_kernels.autograder import cli, compare
 from graded_kernels.autograder.judge.batches.compositions import compositions
+from graded_kernels.autograder.judge.batches.order_of_sums import parting_lines
 from graded_kernels.autograder.judge.checking.check import choose_backend
 from graded_kernels.autograder.judge.comparing.closeness import Expected, near
 from graded_kernels.autograder.judge.comparing.form import as_asked
@@ -245,3 +247,12 @@ def test_the_axis_of_errors_begins_below_one_ulp():
     plot.scale_errors(axes, 100.0, False)
     assert axes.get_yticks()[:2].tolist() == [0.1, 1.0]
     plt.close("all")
+
+
+def test_a_grid_is_told_up_to_its_last_axis_with_programs():
+    one, other = Mock(), Mock()
+    one.element.return_value.parting.return_value = None
+    one.launches, other.launches = [("f", (4, 1, 1), ())], [("f", (2, 1, 3), ())]
+    sides = (({"y": None}, call) for call in (one, other))
+    (line,) = parting_lines(*sides, "y", (0,), (0,), ("with 1 row", "with 4"))
+    assert line == "Launched otherwise: `f` has grid (4, 1) with 1 row, grid (2, 1, 3) with 4"
