@@ -11,11 +11,11 @@ from isolation import LEVEL, needs_good_isolation
 from tampered import FULL, TORCH, WITNESS, find
 
 SCRIPTS = ("script_in_an_answer", "script_in_an_error")
-REPRESENTATIVES = {  # of each kind of attack; `test_every_attack` grades all of them
-    *("writes_the_gradebook", "leaves_a_process"),  # in code; one without end: test_teaching_limits.py
-    *("always_equal", "text_formatter"),  # on the judgement
-    *("stripped_check", "forged_report"),  # in the file
-    *("link_to_the_gradebook", "other_notebooks"),  # in the folder
+REPRESENTATIVES = {  # of each kind of attack one; `test_every_attack` grades all of them
+    "writes_the_gradebook",  # in code; one without end: test_teaching_limits.py
+    "always_equal",  # on the judgement
+    "forged_report",  # in the file
+    "link_to_the_gradebook",  # in the folder
     *SCRIPTS,  # on the page
 }
 

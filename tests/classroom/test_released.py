@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from classroom import api, assert_success, copied, place
+from classroom import api, ask_alembic, assert_success, copied, place
 from graded_kernels.autograder.classroom import grade
 from graded_kernels.autograder.classroom.nbgrader.solution_marks import END
 from graded_kernels.autograder.words import Exit
@@ -62,6 +62,7 @@ def test_nothing_is_checked_for_an_assignment_that_the_gradebook_has_not(course,
 def test_a_gradebook_is_made_with_nbgrader_that_is_not_on_the_path(course, monkeypatch):
     """nbgrader calls `alembic` by its bare name."""
     (course / "gradebook.db").unlink()
+    monkeypatch.setattr("nbgrader.api.get_alembic_version", ask_alembic)
     monkeypatch.setenv("PATH", os.defpath)
     assert_success(api(course).generate_assignment("tiny", force=True))
     with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
