@@ -84,13 +84,13 @@ def joined(words: Sequence[str]) -> list[str]:
     """The words of a command line, with ``--without -infinity`` of compare as one: argparse would read two options."""
     if list(words[:1]) != ["compare"]:
         return [*words]
-    found: list[str] = []
+    arguments: list[str] = []
     for word in words:
-        if found[-1:] == ["--without"]:
-            found[-1] += f"={word}"
+        if arguments[-1:] == ["--without"]:
+            arguments[-1] += f"={word}"
         else:
-            found.append(word)
-    return found
+            arguments.append(word)
+    return arguments
 
 
 def parser() -> argparse.ArgumentParser:

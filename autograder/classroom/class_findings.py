@@ -94,27 +94,27 @@ class ExerciseFindings:
     @cached_property
     def bugs(self) -> list[tuple[str, list[str]]]:
         """The bugs and common mistakes that answers repeat, each with who wrote it, the most frequent first."""
-        found = defaultdict(list)
+        students = defaultdict(list)
         for check in self.checks:
             if name := check.report["fingerprint"] or check.report.get("mistake"):
-                found[name].append(check.student)
-        return sorted(found.items(), key=lambda item: -len(item[1]))
+                students[name].append(check.student)
+        return sorted(students.items(), key=lambda item: -len(item[1]))
 
     @cached_property
     def cases(self) -> list[CaseCounts]:
         """The cases in the exercise's order, counted over the answers that were begun: a stub says nothing. A case
         that a report lacks, such as the compiler's after another failed, was not reached.
         """
-        found: dict[str, CaseCounts] = {}
+        counts: dict[str, CaseCounts] = {}
         begun = [check.report["cases"] for check in self.checks if not check.untouched]
         for cases in begun:
             for one in cases:
-                case = found.setdefault(one["name"], CaseCounts(one["name"], one["inputs"], one["bonus"]))
+                case = counts.setdefault(one["name"], CaseCounts(one["name"], one["inputs"], one["bonus"]))
                 case.inputs = case.inputs or one["inputs"]
                 case.counts[FAILED if one["status"] == "error" else one["status"]] += 1
-        for case in found.values():
+        for case in counts.values():
             case.counts[UNREACHED] += len(begun) - sum(case.counts.values())
-        return list(found.values())
+        return list(counts.values())
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,8 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
                 if NOT_GRADED in record:
                     unchecked.append((row["student_id"], answer))
                 if MOVED in record:
-                    (before, now, since), told = record[MOVED], report or {}
-                    why = _costs(told.get("costs", ())) or told.get("summary", "")
+                    (before, now, since), details = record[MOVED], report or {}
+                    why = _costs(details.get("costs", ())) or details.get("summary", "")
                     moved.append(Moved(row["student_id"], answer, before, now, since, why))
                 if report is not None:
                     key = record.get("verdict", "")

@@ -42,15 +42,15 @@ def write(courses: CourseDirectory, assignment: str, without: Sequence[str] = ()
         raise NoCourse(f"no assignment {assignment}; {known}")
     folder = Path(courses.root) / FOLDER
     make_folder(folder)
-    found = findings(courses, assignment, every)
+    results = findings(courses, assignment, every)
     page, table, course = (folder / name for name in (f"{assignment}.html", f"{assignment}.csv", "course.html"))
-    close = in_class(courses, assignment, [learner.id for learner in found.learners])
-    put(page, class_page(found, folder, len(close)))
+    close = in_class(courses, assignment, [learner.id for learner in results.learners])
+    put(page, class_page(results, folder, len(close)))
     similar = folder / f"{assignment}-similar.html"
     put(similar, similar_page(assignment, close))
-    _write_table(found, table)
+    _write_table(results, table)
     changed = folder / f"{assignment}-changed.csv"
-    _write_changed(found, changed)
+    _write_changed(results, changed)
     pages = [name for name in assignments if (folder / f"{name}.html").is_file()]
     put(course, course_page(assignments, every, pages))
     return [page, similar, table, changed, course]

@@ -43,9 +43,9 @@ def prepare() -> None:
     Its environment is the one that Dask would give it, the number for its hashes included.
     """
     with dask.config.set(_OWN):
-        given = dask.config.get("distributed.nanny.pre-spawn-environ") | {"PYTHONHASHSEED": 6640}
+        environment = dask.config.get("distributed.nanny.pre-spawn-environ") | {"PYTHONHASHSEED": 6640}
     before = dict(os.environ)
-    os.environ.update({name: str(value) for name, value in given.items()})
+    os.environ.update({name: str(value) for name, value in environment.items()})
     try:
         multiprocessing.get_context("forkserver").set_forkserver_preload([_PRELOADED, "distributed"])
         forkserver.ensure_running()
@@ -77,6 +77,8 @@ def _started(workers: int | None) -> LocalCluster:
 
 def variables() -> dict[str, str]:
     """The same settings and the C library's, as environment variables for what is started elsewhere."""
-    own = {f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": one for name, one in Cluster.SETTINGS.items()}
-    del own["DASK_DISTRIBUTED__ADMIN__LOG_FORMAT"]  # theirs says when
-    return {name: str(value) for name, value in (own | MALLOC).items()}
+    settings = {
+        f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": one for name, one in Cluster.SETTINGS.items()
+    }
+    del settings["DASK_DISTRIBUTED__ADMIN__LOG_FORMAT"]  # theirs says when
+    return {name: str(value) for name, value in (settings | MALLOC).items()}

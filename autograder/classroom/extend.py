@@ -52,7 +52,7 @@ def extend(db_url: str, student: str, assignment: str, more: timedelta) -> datet
     """
     with Gradebook(db_url) as gradebook:
         try:
-            found = gradebook.find_assignment(assignment)
+            entry = gradebook.find_assignment(assignment)
         except MissingEntry:
             known = ", ".join(one.name for one in gradebook.assignments) or "none"
             raise NoCourse(f"no assignment {assignment} in the gradebook; there are: {known}") from None
@@ -62,7 +62,7 @@ def extend(db_url: str, student: str, assignment: str, more: timedelta) -> datet
             raise NoCourse(
                 f"no student {student} in the gradebook; add one: nbgrader db student add {student}"
             ) from None
-        if found.duedate is None:
+        if entry.duedate is None:
             command = f'nbgrader db assignment add {assignment} --duedate="2026-11-30 18:00 UTC"'
             raise NoCourse(f"{assignment} has no due date to extend; set one: {command}")
         return grant(gradebook, student, assignment, more)

@@ -12,17 +12,17 @@ BINS = 20
 
 def scores(found: Findings) -> str:
     """Returns how many learners have how many points so far; "" where there are none."""
-    given = [learner.so_far for learner in found.learners if learner.so_far is not None]
-    if not given:
+    shares = [learner.so_far for learner in found.learners if learner.so_far is not None]
+    if not shares:
         return ""
     most = max(learner.most for learner in found.learners)
 
     def plot(axes: Axes) -> None:
-        axes.hist(given, bins=[most * step / BINS for step in range(BINS + 1)], rwidth=0.9)
+        axes.hist(shares, bins=[most * step / BINS for step in range(BINS + 1)], rwidth=0.9)
         axes.set(xlabel=f"points so far, of {most:g}", ylabel="learners", xlim=(0, most))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
 
-    return svg_of(plot, f"Distribution of {len(given)} scores", (7.2, 2.4))
+    return svg_of(plot, f"Distribution of {len(shares)} scores", (7.2, 2.4))
 
 
 def outcomes(answers: tuple[ExerciseFindings, ...]) -> str:

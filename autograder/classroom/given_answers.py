@@ -42,8 +42,10 @@ def last_due(db_url: str, assignment: str) -> tuple[datetime, str]:
         if whole.duedate is None:
             command = f'nbgrader db assignment add {assignment} --duedate="2026-11-30 18:00 UTC"'
             raise NoCourse(f"{assignment} has no due date after which to give its answers; set one: {command}")
-        own = [(submission.duedate, submission.student_id) for submission in whole.submissions if submission.extension]
-        last, who = max([(whole.duedate, "the class"), *own])
+        extended = [
+            (submission.duedate, submission.student_id) for submission in whole.submissions if submission.extension
+        ]
+        last, who = max([(whole.duedate, "the class"), *extended])
         return last.replace(tzinfo=UTC), who
 
 

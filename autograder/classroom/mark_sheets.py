@@ -86,7 +86,7 @@ def rubric_in(path: Path, assignment: str) -> dict[tuple[str, str], RubricLine]:
     """The lines of a rubric file, with the columns question (``01_silu/silu_epsilon``), line, points and comment, that
     are about the assignment. Raises BadMark.
     """
-    found: dict[tuple[str, str], RubricLine] = {}
+    rubric: dict[tuple[str, str], RubricLine] = {}
     for number, cells in _lines(path, ("question", "line", "points", "comment")) if path.is_file() else ():
         place = f"{path.name}, line {number}"
         where, _, question = cells["question"].rpartition("/")
@@ -96,8 +96,8 @@ def rubric_in(path: Path, assignment: str) -> dict[tuple[str, str], RubricLine]:
             raise BadMark(f"{place}: {cells['line']!r} is no name of a line; use one word")
         if where == assignment:
             points = _number(cells["points"], place)
-            found[question, cells["line"]] = RubricLine(points or 0.0, cells["comment"])
-    return found
+            rubric[question, cells["line"]] = RubricLine(points or 0.0, cells["comment"])
+    return rubric
 
 
 def _row(cells: Mapping[str, str], place: str) -> MarkRow:

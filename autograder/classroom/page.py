@@ -98,9 +98,11 @@ def course_page(assignments: Sequence[str], rows: list[dict[str, Any]], written:
     for row in rows:
         by_student.setdefault(row["student_id"], {})[row["assignment"]] = row
     lines = []
-    for student, own in sorted(by_student.items()):
-        cells = [_score(own[name].get("score"), own[name]["max_score"], own[name]["status"]) for name in assignments]
-        scores = [row["score"] for row in own.values() if row.get("score") is not None]
+    for student, grades in sorted(by_student.items()):
+        cells = [
+            _score(grades[name].get("score"), grades[name]["max_score"], grades[name]["status"]) for name in assignments
+        ]
+        scores = [row["score"] for row in grades.values() if row.get("score") is not None]
         lines.append([escape(student), *cells, _right(f"{sum(scores):g}" if scores else "")])
     pages = set(written)
     links = [

@@ -81,8 +81,8 @@ def main(options: argparse.Namespace) -> int:
         to = folder / f"{options.assignment}-{options.format}"
         make_folder(to)
         for student in students:
-            found = FORMATS[options.format](_parts(courses, options.assignment, student))
-            put(to / f"{student}.json", json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+            data = FORMATS[options.format](_parts(courses, options.assignment, student))
+            put(to / f"{student}.json", json.dumps(data, indent=2, ensure_ascii=False) + "\n")
     print(f"{to}, of {len(students)} students" if options.format == PAPER else f"{to}/, {len(students)} files")
     return Exit.PASSED
 
@@ -92,10 +92,10 @@ def _students(courses: CourseDirectory, assignment: str, skipped: set[str]) -> l
     with Gradebook(courses.db_url) as gradebook:
         rows = [row for row in rows_of(gradebook, courses) if row["assignment"] == assignment]
     who = [row["student_id"] for row in rows if "timestamp" in row and row["student_id"] not in skipped]
-    found = [one for one in who if any(_notebooks(courses, assignment, one))]
-    if not found:
+    students = [one for one in who if any(_notebooks(courses, assignment, one))]
+    if not students:
         raise NoCourse(f"nothing of {assignment} is graded yet; grade it first: graded-kernels grade {assignment}")
-    return found
+    return students
 
 
 def _notebooks(courses: CourseDirectory, assignment: str, student: str) -> Iterator[tuple[str, NotebookNode]]:

@@ -70,19 +70,19 @@ def groups(
     answers: for each answer's name the source that each student handed in; released, published: what was handed out,
     and the course's own.
     """
-    found = [
+    alike = [
         one
         for name, sources in answers.items()
         for one in alike_in(name, sources, released.get(name, ""), published.get(name, ""))
     ]
-    ours, others = [one for one in found if one.published], [one for one in found if not one.published]
+    ours, others = [one for one in alike if one.published], [one for one in alike if not one.published]
     together = _joined([other.students for other in others])
     parts = [(students, [other for other in others if other.students <= students]) for students in together]
-    made = [_group(answers, students, mine, 2) for students, mine in parts]
-    made.sort(key=lambda group: (-len(group.counts), -len(group.alike), group.counts))
+    result = [_group(answers, students, mine, 2) for students, mine in parts]
+    result.sort(key=lambda group: (-len(group.counts), -len(group.alike), group.counts))
     if ours:
-        made.insert(0, _group(answers, set().union(*(one.students for one in ours)), ours, 1))
-    return made
+        result.insert(0, _group(answers, set().union(*(one.students for one in ours)), ours, 1))
+    return result
 
 
 def _group(
@@ -106,7 +106,7 @@ def alike_in(answer: str, sources: Mapping[str, str], released: str, published: 
     every = [ours, *(text for text in texts if text != ours)] if len(ours) >= SHORT else texts
     shares: Any = cdist(every, every, scorer=Indel.normalized_similarity) if every else []
     close = [{i, j} for i in range(len(every)) for j in range(i, len(every)) if shares[i][j] >= LEAST]
-    found = []
+    alike = []
     for numbers in map(sorted, _joined(close)):
         first = numbers[0]
         is_published = first == 0 and every is not texts
@@ -119,17 +119,17 @@ def alike_in(answer: str, sources: Mapping[str, str], released: str, published: 
         if is_published and programs:
             programs.insert(0, SubmittedProgram((), published, 1.0))
         if is_published or sum(len(program.students) for program in programs) > 1:
-            found += [Alike(answer, tuple(programs), is_published)] if programs else []
-    return found
+            alike += [Alike(answer, tuple(programs), is_published)] if programs else []
+    return alike
 
 
 def _joined(parts: Iterable[set[T]]) -> list[set[T]]:
     """The sets, those with a common member made one."""
-    found: list[set[T]] = []
+    joined: list[set[T]] = []
     for part in parts:
-        apart = [one for one in found if one.isdisjoint(part)]
-        found = [*apart, part.union(*(one for one in found if not one.isdisjoint(part)))]
-    return found
+        apart = [one for one in joined if one.isdisjoint(part)]
+        joined = [*apart, part.union(*(one for one in joined if not one.isdisjoint(part)))]
+    return joined
 
 
 TokenLine = tuple[str, ...]  # the tokens of one
@@ -147,20 +147,20 @@ def lines(source: str) -> list[TokenLine]:
         if not is_python(code):
             return []
         tree = _plain(ast.parse(code))
-        own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-        own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-        own |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+        bound |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         text = ast.unparse(tree)
         plain = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except Exception:  # thousands of terms, a text that Python cannot write again: an answer may be anything
         return []
-    found: list[list[str]] = [[]]
+    program: list[list[str]] = [[]]
     for token in plain:
         if token.type == tokenize.NEWLINE:
-            found.append([])
+            program.append([])
         elif token.type not in _LAYOUT:
-            found[-1].append("name" if token.string in own else token.string)
-    return [tuple(line) for line in found if line]
+            program[-1].append("name" if token.string in bound else token.string)
+    return [tuple(line) for line in program if line]
 
 
 def _plain(tree: ast.Module) -> ast.Module:

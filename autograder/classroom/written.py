@@ -37,12 +37,12 @@ class Question:
 
 def page(assignment: str, notebooks: Mapping[str, list[tuple[str, NotebookNode]]]) -> str:
     """The page. notebooks: the graded ones of each student."""
-    found: dict[str, Question] = {}
+    questions: dict[str, Question] = {}
     for student, named in notebooks.items():
         for _, notebook in named:
             for question, answer in _questions(notebook):
-                found.setdefault(question.name, question).answers.append((student, answer))
-    parts = [f"<h1>{escape(assignment)}: written answers</h1>", *map(_section, found.values())]
+                questions.setdefault(question.name, question).answers.append((student, answer))
+    parts = [f"<h1>{escape(assignment)}: written answers</h1>", *map(_section, questions.values())]
     return as_page(f"{assignment}: written answers", parts, STYLE)
 
 

@@ -67,8 +67,8 @@ def update(*sizes: int, step: int = 10, scale: float = 1.0, weights: float = 1.0
     """Weights, gradients with some zeros, and m and v as steps with gradients of this size leave them; zeros before the
     first step. scale, weights: the size of gradients and of weights.
     """
-    given = Arguments.named(param=draw.normal(*sizes).scale(weights), grad=draw.gradient(*sizes).scale(scale))
-    return state(given, *sizes, step=step, scale=scale, fresh=fresh)
+    drawn = Arguments.named(param=draw.normal(*sizes).scale(weights), grad=draw.gradient(*sizes).scale(scale))
+    return state(drawn, *sizes, step=step, scale=scale, fresh=fresh)
 
 
 def state(given: Arguments, *sizes: int, step: int, scale: float = 1.0, fresh: bool = False) -> Arguments:
@@ -101,8 +101,8 @@ def near_half_an_ulp(lr: float, dtype: torch.dtype) -> Arguments:
     """Weights of ±[0.5, 1), whose neighbours are an ulp apart, and a first step of lr times an ulp."""
     ulps = 2 ** (7 if dtype == BF16 else 10)  # from 0.5 to 1
     size = draw.integers(400, low=ulps, high=2 * ulps - 1).map(lambda x: x / (2.0 * ulps))
-    given = Arguments.named(param=size.times(draw.signs(400)), grad=draw.signs(400)).each(draw.same.to(dtype), *BOTH)
-    return numbers(state(given, 400, step=1, fresh=True), lr=lr / (2.0 * ulps))
+    drawn = Arguments.named(param=size.times(draw.signs(400)), grad=draw.signs(400)).each(draw.same.to(dtype), *BOTH)
+    return numbers(state(drawn, 400, step=1, fresh=True), lr=lr / (2.0 * ulps))
 
 
 BOTH = ("param", "grad")

@@ -441,10 +441,10 @@ def _no_router(logits: Tensor, bias: Tensor, k: int = 8) -> str:
         (all(bool((t.double().abs() <= 1e4).all()) for t in (logits, bias)), "Numbers lie between -10,000 and 10,000."),
     ):
         return message
-    found = wild.router_undone(logits, bias, k)
-    if not found.isfinite().all():
+    weights = wild.router_undone(logits, bias, k)
+    if not weights.isfinite().all():
         return "The router's weights are NaN or infinite on this input: anybody would see that."
-    return "" if bool(found.all()) else "A weight of the router is 0 on this input: find one on which none is."
+    return "" if bool(weights.all()) else "A weight of the router is 0 on this input: find one on which none is."
 
 
 expert_witness = Witness(

@@ -54,8 +54,8 @@ def outweighed(m: int = 5, d: int = 16) -> Arguments:
 
 def weighing(lse_a: float, lse_b: float) -> Arguments:
     """Two pieces with these lse, whose o is 0 where that is -inf."""
-    given = pieces().but(lse_a=draw.same.put(lse_a, ALL), lse_b=draw.same.put(lse_b, ALL))
-    return given.each(draw.same.put(0.0, ALL), *(o for o, lse in (("o_a", lse_a), ("o_b", lse_b)) if lse == NONE))
+    weighed = pieces().but(lse_a=draw.same.put(lse_a, ALL), lse_b=draw.same.put(lse_b, ALL))
+    return weighed.each(draw.same.put(0.0, ALL), *(o for o, lse in (("o_a", lse_a), ("o_b", lse_b)) if lse == NONE))
 
 
 def of_attention(generator: Generator) -> Args:

@@ -61,8 +61,8 @@ def loss_of(
     logp: Tensor, old: Tensor, advantage: Tensor, mask: Tensor, count: float | None = None, clip: float = 0.2
 ) -> Tensor:
     """-Σ min(ρA, clamp(ρ) A) / count; 0 where count is 0."""
-    found = parts(logp, old, advantage, mask, count, clip)
-    return -found.term.sum() * (1 / found.items if found.items else 0.0)
+    terms = parts(logp, old, advantage, mask, count, clip)
+    return -terms.term.sum() * (1 / terms.items if terms.items else 0.0)
 
 
 def gradient_of(
@@ -75,9 +75,9 @@ def gradient_of(
     clip: float = 0.2,
 ) -> Tensor:
     """-dloss ρA / count where ρA <= clamp(ρ) A."""
-    found = parts(logp, old, advantage, mask, count, clip)
-    share = -dloss / found.items if found.items else torch.zeros_like(dloss)
-    return (share * found.ratio * found.advantage).where(found.passes, 0.0)
+    terms = parts(logp, old, advantage, mask, count, clip)
+    share = -dloss / terms.items if terms.items else torch.zeros_like(dloss)
+    return (share * terms.ratio * terms.advantage).where(terms.passes, 0.0)
 
 
 def lost(found: Parts) -> Tensor:
@@ -93,12 +93,12 @@ def forward_floor(
     """Each ratio that counts is as good as its exponent is small. The sum loses what a sum in any order does, and where
     one number is added again and again, as what is clipped is, its roundings may lean one way: by n / 4 at most.
     """
-    found = parts(logp, old, advantage, mask, count, clip)
-    clipped = ~found.passes & mask & (found.term != 0)  # one rounded product
-    each = found.term.abs() * (lost(found) * (~clipped).double() + 2 * EPS)
+    terms = parts(logp, old, advantage, mask, count, clip)
+    clipped = ~terms.passes & mask & (terms.term != 0)  # one rounded product
+    each = terms.term.abs() * (lost(terms) * (~clipped).double() + 2 * EPS)
     roundings = 1 + leaning_walk(int(mask.sum())) + int(clipped.sum()) / 4
-    total = each.nansum() + EPS * roundings * found.term.abs().nansum()
-    return floors(total / found.items if found.items else 0.0)
+    total = each.nansum() + EPS * roundings * terms.term.abs().nansum()
+    return floors(total / terms.items if terms.items else 0.0)
 
 
 def backward_floor(
@@ -113,12 +113,12 @@ def backward_floor(
     """A ratio within its own error of an end of the interval may be taken to lie on either side. That of equal
     probabilities is 1, which nothing rounds.
     """
-    found = parts(logp, old, advantage, mask, count, clip)
-    whole = (dloss / found.items * found.ratio * found.advantage).abs() if found.items else torch.zeros_like(logp)
-    error = lost(found) + 8 * EPS
-    end = torch.where(found.advantage > 0, 1 + clip, 1 - clip)
-    near = ((found.ratio - end).abs() <= error * found.ratio) & (found.distance > 0)
-    allowed = (whole * error).where(found.passes, 0.0)
+    terms = parts(logp, old, advantage, mask, count, clip)
+    whole = (dloss / terms.items * terms.ratio * terms.advantage).abs() if terms.items else torch.zeros_like(logp)
+    error = lost(terms) + 8 * EPS
+    end = torch.where(terms.advantage > 0, 1 + clip, 1 - clip)
+    near = ((terms.ratio - end).abs() <= error * terms.ratio) & (terms.distance > 0)
+    allowed = (whole * error).where(terms.passes, 0.0)
     return (torch.where(near & mask, whole, allowed).nan_to_num(0.0),)
 
 
@@ -477,8 +477,8 @@ def _from_above(one: Case) -> Case:
     """The case with a dloss: 1 in plain values, and in the first of them ρ is 1, as in the first step of a policy."""
     dloss = draw.tensor(1.0) if one.name in _CALM else draw.normal().scale(0.8).plus(-0.1)
     more = {"old": draw.same.scale(0.0).plus("logp")} if one.name in _CALM[:2] else {}
-    (found,) = also((one,), **more, dloss=dloss)
-    return found
+    (changed,) = also((one,), **more, dloss=dloss)
+    return changed
 
 
 policy_loss_backward = Exercise(

@@ -150,8 +150,8 @@ def cases(turned: str, values: Callable[..., Values]) -> tuple[Case, ...]:
         **more: Any,
     ) -> Case:
         b, _, m, d = shape
-        given = Arguments.named(**{turned: values(*shape)}, positions=positions(b, m), inv_freq=frequencies(d // 2))
-        return case(name, hint, given.each(changed, turned), **more)
+        arguments = Arguments.named(**{turned: values(*shape)}, positions=positions(b, m), inv_freq=frequencies(d // 2))
+        return case(name, hint, arguments.each(changed, turned), **more)
 
     return (
         ask(

@@ -20,14 +20,14 @@ def _gathered() -> tuple[Exercise | Witness, ...]:
     mistakes = []
     for module in sorted(m.name for m in pkgutil.iter_modules([str(_HERE.parent)]) if m.name != _HERE.stem):
         try:
-            found = vars(importlib.import_module(f"{__package__}.{module}"))
+            contents = vars(importlib.import_module(f"{__package__}.{module}"))
         except RecordError as error:
             mistakes.append(str(error))
             continue
         except Exception as error:
             mistakes.append(f"{_place(error, module)}: {type(error).__name__}: {_message(error)}")
             continue
-        for record in found.values():
+        for record in contents.values():
             if isinstance(record, Exercise | Witness) and records.setdefault(record.name, record) is not record:
                 mistakes.append(
                     f"{_HERE.with_name(module)}.py:1: a second exercise is named {record.name!r}: rename it"

@@ -68,9 +68,9 @@ def edge(x: Tensor, bits: Tensor) -> None:
 
 def off_the_edge(generator: Generator, x: Tensor) -> Tensor:
     """Random bits that neither just carry nor are one short of it: that is asked where it is asked at every seed."""
-    made = torch.randint(0, HALF, x.shape, generator=generator, dtype=torch.int32)
-    close = (lower_half(x) + made - HALF).abs() <= 2
-    return made + torch.where(close, torch.where(made < HALF // 2, 9, -9), 0).int()
+    random_half = torch.randint(0, HALF, x.shape, generator=generator, dtype=torch.int32)
+    close = (lower_half(x) + random_half - HALF).abs() <= 2
+    return random_half + torch.where(close, torch.where(random_half < HALF // 2, 9, -9), 0).int()
 
 
 LOWER, ONE_BIT = draw.integers(HALF, low=0, high=HALF - 1), draw.integers(HALF, low=0, high=1).to(torch.int32)

@@ -160,12 +160,12 @@ def __getattr__(name: str) -> Any:
 def at(home: str) -> Any:
     """Returns what ``module:attribute`` names, or ``module``. Raises ImportError, AttributeError."""
     module, _, attributes = home.partition(":")
-    found: Any = importlib.import_module(module)
+    value: Any = importlib.import_module(module)
     for attribute in filter(None, attributes.split(".")):
-        if isinstance(found, ModuleType) and not hasattr(found, attribute):
-            importlib.import_module(f"{found.__name__}.{attribute}")
-        found = getattr(found, attribute)
-    return found
+        if isinstance(value, ModuleType) and not hasattr(value, attribute):
+            importlib.import_module(f"{value.__name__}.{attribute}")
+        value = getattr(value, attribute)
+    return value
 
 
 def schema(operator: Any) -> Any:

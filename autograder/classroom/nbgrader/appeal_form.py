@@ -45,14 +45,14 @@ def appeals_in(notebook: NotebookNode) -> dict[str, str]:
     """The reason of each appeal by the name of its answer, "" where none is written. A line of the form that has a
     reason and no tick counts, too.
     """
-    found: dict[str, str] = {}
+    appeals: dict[str, str] = {}
     names = answers_with_points(notebook)
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and (is_form(cell) or is_added(cell)):
             for ticked, name, reason in _lines(cell.source):
                 if name in names and (ticked or (reason and is_form(cell))):
-                    found[name] = reason[:LONGEST]
-    return found
+                    appeals[name] = reason[:LONGEST]
+    return appeals
 
 
 def _lines(source: str) -> list[tuple[bool, str, str]]:

@@ -109,13 +109,17 @@ class Autograde(converters.Autograde, ReadByUs):
         """
         try:
             super().init_notebooks()
-            fit = {path: found for path, found in self.assignments.items() if not any(map(unfit, Path(path).parts))}
+            fit = {
+                path: notebooks for path, notebooks in self.assignments.items() if not any(map(unfit, Path(path).parts))
+            }
             if not fit:
                 raise NbGraderException("There is no submission whose folder has a name that nbgrader can work with")
         except NbGraderException:
             self.log.error("%s", Summary(elsewhere=not_read(self.coursedir)))
             raise
-        self.assignments = {path: found for path, found in fit.items() if self._is_chosen(self.student_of(path))}
+        self.assignments = {
+            path: notebooks for path, notebooks in fit.items() if self._is_chosen(self.student_of(path))
+        }
 
     def _is_chosen(self, student: str) -> bool:
         return not self.students or student in self.students
@@ -236,14 +240,14 @@ class Autograde(converters.Autograde, ReadByUs):
     def outdated(self, force: bool) -> Iterator[Notebook]:
         """The notebooks that a run would grade now, but for unreadable ones; the run itself reads none again."""
         self._read_before = {}
-        for folder, found in sorted(self.assignments.items()):
+        for folder, notebooks in sorted(self.assignments.items()):
             student = self.student_of(folder)
             submitted, graded = digest(Path(folder), self.megabytes), self.released.graded(student)
             names = self.released.names()
             if not force:
                 names = [n for n in names if not is_current(graded / f"{n}.ipynb", submitted, self.standard(n))]
             if names:
-                self._read_before[student] = submission = self._read(student, found)
+                self._read_before[student] = submission = self._read(student, notebooks)
                 yield from (one for name, one in submission.notebooks.items() if name in names and not one.unread)
 
     def standard(self, notebook: str) -> dict[str, str]:

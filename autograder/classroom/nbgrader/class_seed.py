@@ -34,16 +34,16 @@ def _secret(path: Path) -> str:
             fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(file).st_mode & 0o077:
                 os.fchmod(file, 0o600)
-            found = opened.read(1000)
-            if not found:
-                found = secrets.token_hex(32)
-                opened.write(f"{found}\n")
+            secret = opened.read(1000)
+            if not secret:
+                secret = secrets.token_hex(32)
+                opened.write(f"{secret}\n")
                 opened.flush()
                 os.fsync(file)
     except OSError as error:
         fix = f"Make it readable and writable for whoever grades, or set c.Grade.seed to a number of your own: {error}"
         raise ClassSecretError(f"the secret of the class cannot be used. {fix}") from None
-    if not _FORM.fullmatch(found):
+    if not _FORM.fullmatch(secret):
         fix = "Put the file back as it was, or remove it: then a new one is made, and the next run has other inputs"
         raise ClassSecretError(f"{path} does not hold a secret of a class. {fix}")
-    return found.strip()
+    return secret.strip()

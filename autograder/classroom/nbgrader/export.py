@@ -88,11 +88,11 @@ class Wide(Grades):
         """The heading, and a line for each student."""
         assignments = list(dict.fromkeys(row["assignment"] for row in rows))
         yield [*MOODLE, *(f"{name}{what}" for name in assignments for what in ("", " status", " late days"))]
-        for own in _by_student(rows):
-            first = next(iter(own.values()))
-            found = [own[name] for name in assignments]
+        for by_assignment in _by_student(rows):
+            first = next(iter(by_assignment.values()))
+            grades = [by_assignment[name] for name in assignments]
             cells = [
-                cell for row in found for cell in (row.get("score", NO_GRADE), row["status"], row.get("late_days"))
+                cell for row in grades for cell in (row.get("score", NO_GRADE), row["status"], row.get("late_days"))
             ]
             yield [*(first[column] or NO_GRADE for column in MOODLE.values()), *cells]
 
@@ -117,11 +117,11 @@ class Canvas(Grades):
         most = {row["assignment"]: row["max_score"] for row in rows}
         yield [*CANVAS, *most]
         yield ["    Points Possible", "", "", "", "", *most.values()]
-        for own in _by_student(rows):
-            first = next(iter(own.values()))
+        for by_assignment in _by_student(rows):
+            first = next(iter(by_assignment.values()))
             name = ", ".join(filter(None, (first["last_name"], first["first_name"]))) or first["student_id"]
             person = first | {"name": name, "login": first[self.login], "": ""}
-            yield [*(person[column] for column in CANVAS.values()), *(own[a].get("score") for a in most)]
+            yield [*(person[column] for column in CANVAS.values()), *(by_assignment[a].get("score") for a in most)]
 
 
 class ByExercise(Grades):
@@ -176,10 +176,10 @@ def _has_files(courses: CourseDirectory, step: str, student: str, assignment: st
 
 def _by_student(rows: list[dict[str, Any]]) -> list[dict[str, dict[str, Any]]]:
     """Returns for each student the rows by assignment."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    students: dict[str, dict[str, dict[str, Any]]] = {}
     for row in rows:
-        found.setdefault(row["student_id"], {})[row["assignment"]] = row
-    return list(found.values())
+        students.setdefault(row["student_id"], {})[row["assignment"]] = row
+    return list(students.values())
 
 
 def _points(gradebook: Gradebook, row: dict[str, Any], notebook: str, cell: str) -> tuple[str, float | None]:

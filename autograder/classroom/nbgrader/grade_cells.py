@@ -91,8 +91,8 @@ class Grade(NbGraderPreprocessor):
         run.summary.for_a_person += failed
         run.summary.odd += [f"{notebook.name}: {reason}" for reason in self._stopped.values()]
         self._list_published(nb, notebook.name)
-        if found := sorted({one for cell in nb.cells if is_answer(cell) or is_added(cell) for one in prying(cell)}):
-            run.summary.prying.append(f"{notebook.name}: {', '.join(found)}")
+        if names := sorted({one for cell in nb.cells if is_answer(cell) or is_added(cell) for one in prying(cell)}):
+            run.summary.prying.append(f"{notebook.name}: {', '.join(names)}")
         return nb, resources
 
     def _list_published(self, nb: NotebookNode, name: str) -> None:
@@ -116,9 +116,9 @@ class Grade(NbGraderPreprocessor):
         if verdict.left:
             raise NotGradable(verdict.left)
         nb.cells[index].metadata.setdefault(RECORD, {})["verdict"] = verdict.key
-        found = verdict.points(costs_of(self.costs))
-        score = min(round(points * found.score, 2), points)
-        own = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
+        scored = verdict.points(costs_of(self.costs))
+        score = min(round(points * scored.score, 2), points)
+        answer = next(c for c in nb.cells[:index] if f"{grade_id(c)}-check" == grade_id(nb.cells[index]))
         kept = job.answer.cells
         notes = [
             f"{self._stopped[cell.name]} This answer was checked {_with(cell, kept)}.{beginning(cell.source)}"
@@ -127,10 +127,10 @@ class Grade(NbGraderPreprocessor):
         ]
         shown = [notes_output(notes)] if notes else []
         return score, [
-            *notes_of(own),
+            *notes_of(answer),
             *shown,
-            *shown_verdict(verdict, found),
-            result(score, points, verdict.cost_lines(found)),
+            *shown_verdict(verdict, scored),
+            result(score, points, verdict.cost_lines(scored)),
         ]
 
     def _verdict(self, job: Job) -> Verdict:
@@ -176,9 +176,9 @@ class Grade(NbGraderPreprocessor):
                 Job.record_and_cases(name, released.record(name))
             except ValueError as error:
                 raise NotReleased(f"{path.parent}: {error}") from None
-        own = self.own_cases(released.root)
+        cases = self.own_cases(released.root)
         hidden_cases.try_all(
-            released.root / self.hidden_cases, own, {name: released.record(name) for name in own if name in records}
+            released.root / self.hidden_cases, cases, {name: released.record(name) for name in cases if name in records}
         )
 
     def job(self, released: Released, answer: Answer, backend: str) -> Job:

@@ -22,11 +22,11 @@ def ready_once() -> Iterator[None]:
     and a transaction of its own, and closes both: other programs see, and are seen, as before.
     """
     ready: dict[tuple[str, str], Engine] = {}
-    made = Gradebook.__init__
+    original = Gradebook.__init__
 
     def opened(book: Gradebook, db_url: str, course_id: str = "default_course", authenticator: Any = None) -> None:
         if (db_url, course_id) not in ready:
-            made(book, db_url, course_id, authenticator)
+            original(book, db_url, course_id, authenticator)
             ready[db_url, course_id] = create_engine(db_url, future=True)
             return
         book.engine, book.course_id, book.authenticator = ready[db_url, course_id], course_id, authenticator
@@ -36,7 +36,7 @@ def ready_once() -> Iterator[None]:
     try:
         yield
     finally:
-        Gradebook.__init__ = made
+        Gradebook.__init__ = original
 
 
 class CheckCells(CheckCellMetadata):

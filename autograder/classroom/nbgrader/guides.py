@@ -67,5 +67,5 @@ def _guides(path: Path, changed: int) -> dict[str, str]:
     cells = [
         cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown" and is_answer(cell)
     ]
-    found = {grade_id(cell): _SOLUTION.search(cell.source) for cell in cells}
-    return {name: match[1] for name, match in found.items() if match}
+    matches = {grade_id(cell): _SOLUTION.search(cell.source) for cell in cells}
+    return {name: match[1] for name, match in matches.items() if match}

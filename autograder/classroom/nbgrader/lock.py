@@ -88,13 +88,13 @@ def prepare(courses: CourseDirectory, tell: Callable[..., None]) -> None:
 
 def wait(db_url: str, tell: Callable[..., None]) -> None:
     """Until nobody else holds SQLite's lock for writing; other databases wait by themselves."""
-    book, told = make_url(db_url), False
+    book, waiting = make_url(db_url), False
     if book.get_backend_name() != "sqlite" or not book.database or not os.path.exists(book.database):
         return
     while _is_held(book.database):
-        if not told:
+        if not waiting:
             tell(HELD, book.database)
-        told = True
+        waiting = True
         time.sleep(PAUSE)
 
 

@@ -152,8 +152,8 @@ def _with_owed_lines(text: bytes, owed: int) -> tuple[bytes, int]:
     """``text`` with the line breaks that were taken out before it put where its first line ends, and how many are still
     to be put back.
     """
-    line, found, rest = text.partition(b"\n")
-    return (line + b"\n" * owed + found + rest, 0) if found else (text, owed)
+    line, newline, rest = text.partition(b"\n")
+    return (line + b"\n" * owed + newline + rest, 0) if newline else (text, owed)
 
 
 def _calls_ipython(statement: ast.stmt) -> bool:
@@ -198,13 +198,13 @@ def _is_text(node: ast.AST) -> bool:
 def _canonical(tree: ast.Module) -> str:
     """The program with its own names numbered in the order in which they first occur, without annotations."""
     nodes = list(ast.walk(tree))
-    own = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+    bound = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    bound |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     numbers: dict[str, str] = {}
 
     def number(name: str | None) -> str | None:
-        return numbers.setdefault(name, f"name{len(numbers)}") if name in own else name
+        return numbers.setdefault(name, f"name{len(numbers)}") if name in bound else name
 
     for node in nodes:
         if field := _NAMED.get(type(node)):

@@ -42,33 +42,33 @@ def left_out(folder: Path, megabytes: float) -> dict[str, str]:
 
     A copy would follow a link to what the learner cannot read, wait for a pipe for ever, or copy a device without end.
     """
-    found = {}
+    reasons = {}
     for where, folders, names in _walk(folder):
         if _depth(where, folder) == DEEP and folders:
-            found[os.path.relpath(where, folder).split(os.sep)[0]] = f"holds folders that are more than {DEEP} deep"
+            reasons[os.path.relpath(where, folder).split(os.sep)[0]] = f"holds folders that are more than {DEEP} deep"
         for name in names:
             reason = _why_unreadable(os.path.join(where, name), megabytes)
             if reason and not name.endswith(".ipynb"):
-                found[name] = reason
+                reasons[name] = reason
     try:
         submission_time(folder)
     except BadTime as error:
-        found[TIME] = str(error)
-    return found
+        reasons[TIME] = str(error)
+    return reasons
 
 
 def files(folder: Path, left_out: Collection[str], patterns: Iterable[str]) -> list[str]:
     """The paths of what is to be copied: less the notebooks, what is ``left_out`` (`left_out`) and what the names of
     ``patterns`` match. nbgrader's own list fails a thousand folders down.
     """
-    found: list[str] = []
+    paths: list[str] = []
     if len(left_out) > MANY:
-        return found
+        return paths
     ignored = ["*.ipynb", *patterns, *map(glob.escape, left_out)]
     for where, folders, names in _walk(folder):
         folders[:] = [name for name in folders if not _is_one(name, ignored)]
-        found += [os.path.join(where, name) for name in names if not _is_one(name, ignored)]
-    return found
+        paths += [os.path.join(where, name) for name in names if not _is_one(name, ignored)]
+    return paths
 
 
 def _walk(folder: str | Path) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -198,8 +198,8 @@ def unfit(student: str) -> str:
     """
     if not student.isprintable():  # a line break, say, or bytes that are not UTF-8
         return UNTYPABLE
-    if found := sorted(PATTERN & set(student)):
-        return f"nbgrader takes {' and '.join(found)} in a name for a pattern; rename it"
+    if signs := sorted(PATTERN & set(student)):
+        return f"nbgrader takes {' and '.join(signs)} in a name for a pattern; rename it"
     return ""
 
 
@@ -209,8 +209,8 @@ def moved(path: Path, to: Path) -> str:
         return f"{_typed(to)} is there, too, and was taken"
     if not str(path).isprintable():
         return UNTYPABLE
-    made = "" if to.parent.is_dir() else f"mkdir -p {shlex.quote(str(to.parent))} && "
-    return f"{made}mv -n {shlex.quote(str(path))} {shlex.quote(str(to))}"
+    folder = "" if to.parent.is_dir() else f"mkdir -p {shlex.quote(str(to.parent))} && "
+    return f"{folder}mv -n {shlex.quote(str(path))} {shlex.quote(str(to))}"
 
 
 def renamed(path: Path, to: Path) -> str:
@@ -236,7 +236,7 @@ def _notebooks(submitted: Path, below: Path | None = None) -> Iterator[Path]:
 def _belongs(folders: tuple[str, ...], stem: str, released: Mapping[str, set[str]]) -> tuple[str, str]:
     """The assignment that the folders or the notebook's own name stand for, and the student; "" where unknown."""
     named = [(folder, _closest(folder, released)) for folder in folders]
-    by_folder = next(((folder, found) for folder, found in named if found), None)
+    by_folder = next(((folder, assignment) for folder, assignment in named if assignment), None)
     by_name = next((a for a, names in released.items() if _closest(stem, names)), "")
     students = [folder for folder in folders if not (by_folder and folder == by_folder[0])]
     if not students:  # directly in submitted/, or in a folder for everybody's
@@ -247,8 +247,8 @@ def _belongs(folders: tuple[str, ...], stem: str, released: Mapping[str, set[str
 def _closest(name: str, known: Iterable[str]) -> str:
     """The known name that was meant: as it is, as the copy of a file is called, or mistyped."""
     meant = {_without_layout(one): one for one in known}
-    found = difflib.get_close_matches(_without_layout(name), meant, n=1, cutoff=0.75)
-    return meant[found[0]] if found else ""
+    close = difflib.get_close_matches(_without_layout(name), meant, n=1, cutoff=0.75)
+    return meant[close[0]] if close else ""
 
 
 def _without_layout(name: str) -> str:
@@ -260,7 +260,7 @@ def digest(folder: Path, megabytes: float) -> str:
 
     A file that is too large to be read, and what is not a file, counts by its size and the time of its last change.
     """
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for path in sorted([*folder.glob("*.ipynb"), folder / TIME]):
         try:
             facts = path.lstat()
@@ -269,5 +269,5 @@ def digest(folder: Path, megabytes: float) -> str:
         except OSError as error:
             content = type(error).__name__.encode()
         for part in (os.fsencode(path.name), content):
-            found.update(len(part).to_bytes(8) + part)
-    return found.hexdigest()
+            sha256.update(len(part).to_bytes(8) + part)
+    return sha256.hexdigest()

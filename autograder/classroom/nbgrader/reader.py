@@ -60,27 +60,27 @@ class Reader:
         slow: list[str] = []
         while True:
             replies = self._asked(request | {"slow": slow})
-            came = replies[-1]
-            if "notebook" in came:
-                notebook: NotebookNode = nbformat.from_dict(came["notebook"])
+            reply = replies[-1]
+            if "notebook" in reply:
+                notebook: NotebookNode = nbformat.from_dict(reply["notebook"])
                 return notebook
-            if "unreadable" in came:
-                raise UnreadableSubmission(came["unreadable"])
-            if "at" not in came:
+            if "unreadable" in reply:
+                raise UnreadableSubmission(reply["unreadable"])
+            if "at" not in reply:
                 raise UnreadableSubmission("is not a notebook: its JSON takes too long to read.")
             if len(slow) == SLOW_CELLS:
                 raise UnreadableSubmission(f"has more than {SLOW_CELLS} cells that take too long to read as Python.")
-            slow.append(came["at"])
+            slow.append(reply["at"])
 
     def _asked(self, request: dict[str, Any]) -> list[dict[str, Any]]:
         """The lines of one child, the last one that says what came of it or where it was."""
-        found: list[dict[str, Any]] = [{}]
+        replies: list[dict[str, Any]] = [{}]
         with contextlib.suppress(EOFError):
             for line in self._server.ask(json.dumps(request)):
                 reply = json.loads(line)
                 if "ended" in reply:
-                    return found
-                found.append(reply)
+                    return replies
+                replies.append(reply)
         raise RuntimeError("the process that reads submissions ended")
 
 

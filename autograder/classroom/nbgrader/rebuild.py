@@ -49,12 +49,12 @@ def rebuild(released: NotebookNode, pieces: list[Piece], notes_on_file: Sequence
     pieces, general = _without_other_version(released, pieces)
     places = _places(released.cells, pieces)
     lost = not any(place is not None and is_answer(released.cells[place]) for place in places)
-    notes, found = _recognise(released.cells, pieces, places)
-    if lost and found:
-        general.append(LOST + ", ".join(f"`{grade_id(released.cells[index])}`" for index in sorted(found)) + ".")
-        notes = defaultdict(list, {index: said for index, said in notes.items() if index not in found})
+    notes, recognised = _recognise(released.cells, pieces, places)
+    if lost and recognised:
+        general.append(LOST + ", ".join(f"`{grade_id(released.cells[index])}`" for index in sorted(recognised)) + ".")
+        notes = defaultdict(list, {index: said for index, said in notes.items() if index not in recognised})
     between = _between(pieces, places)
-    doubts = _doubts(released.cells, pieces, places, found)
+    doubts = _doubts(released.cells, pieces, places, recognised)
     notebook = copy.deepcopy(released)
     cells, notebook.cells = notebook.cells, _added(between[-1])
     for index, cell in enumerate(cells):
@@ -131,9 +131,9 @@ def exercise_of(answer_id: str) -> tuple[str, str]:
 
 def _without_other_version(released: NotebookNode, pieces: list[Piece]) -> tuple[list[Piece], list[str]]:
     """The pieces but for those of another version of the chapter, whose cells bear the chapter's name in their ids."""
-    own = re.compile(re.escape(released.metadata.get(RECORD, {}).get("chapter", "")) + r"-[0-9a-f]{8}(-\d+)?")
+    of_chapter = re.compile(re.escape(released.metadata.get(RECORD, {}).get("chapter", "")) + r"-[0-9a-f]{8}(-\d+)?")
     ids = {cell.get("id") for cell in released.cells}
-    kept = [piece for piece in pieces if piece.grade_id or piece.id in ids or not own.fullmatch(piece.id)]
+    kept = [piece for piece in pieces if piece.grade_id or piece.id in ids or not of_chapter.fullmatch(piece.id)]
     if len(kept) == len(pieces):
         return pieces, []
     return kept, ["The submission was made from another version of the chapter. It was graded by the released one."]
@@ -166,7 +166,7 @@ def _recognise(
     Returns notes by released cell, and the cells that were found so.
     """
     notes: dict[int, list[str]] = defaultdict(list)
-    found: list[int] = []
+    recognised: list[int] = []
     pairs = zip(pieces, places, strict=True)
     answered = {place for piece, place in pairs if place is not None and not _is_stub(piece, released[place])}
     wanted = [index for index, cell in enumerate(released) if is_answer(cell) and index not in answered]
@@ -182,7 +182,7 @@ def _recognise(
         state = f"The cell `{grade_id(released[index])}` is {'as it was released' if there else 'missing'}"
         if len(alike) == 1:
             places[alike[0]] = index
-            found.append(index)
+            recognised.append(index)
             lost = "" if there else " or has lost its grade id"
             notes[index] = [f"{state}{lost}. The cell that defines `{name}` was taken for it."]
         elif alike:
@@ -191,7 +191,7 @@ def _recognise(
             ]
         elif not there:
             notes[index] = [f"{state}."]
-    return notes, found
+    return notes, recognised
 
 
 def _is_triton(source: str, compiled: set[str]) -> bool:

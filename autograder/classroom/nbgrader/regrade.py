@@ -105,9 +105,9 @@ def remove_outdated(
     chosen: a pattern of the notebooks that the run is about; submitted: the digest of what is handed in now; standard:
     what decides the verdicts on a notebook now, besides its answers; None where no such notebook was released.
     """
-    found = {path: graded_from(path) for path in graded.glob("*.ipynb")}
-    mine = {path: of for path, of in found.items() if of and fnmatch.fnmatch(path.stem, chosen)}
-    if None in found.values() or (not found and graded.is_dir()):  # killed in a notebook, or before the first one
+    origins = {path: graded_from(path) for path in graded.glob("*.ipynb")}
+    mine = {path: of for path, of in origins.items() if of and fnmatch.fnmatch(path.stem, chosen)}
+    if None in origins.values() or (not origins and graded.is_dir()):  # killed in a notebook, or before the first one
         log.warning("%s is from a run that did not end. It is graded again.", graded)
         shutil.rmtree(graded)
         return []
@@ -122,7 +122,7 @@ def remove_outdated(
         return []
     for path in mine:
         path.unlink()
-    if len(mine) == len(found):
+    if len(mine) == len(origins):
         shutil.rmtree(graded)
     return sorted(changed)
 
@@ -135,17 +135,17 @@ def standard(
     costs: those that the teacher gave; job_of: the job of an answer and its backend, whose errors are raised.
     """
     running = [cell.source for cell in released.cells if runs(cell) and not is_answer(cell)]
-    found = {COSTS: _digest(costs_of(costs)), "the released cells that run": _digest(running)}
-    found |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in Job.versions().items()}
+    digests = {COSTS: _digest(costs_of(costs)), "the released cells that run": _digest(running)}
+    digests |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in Job.versions().items()}
     for cell in filter(is_grade, released.cells):
-        found[POINTS + grade_id(cell)] = _digest(cell.metadata.nbgrader.get("points"))
+        digests[POINTS + grade_id(cell)] = _digest(cell.metadata.nbgrader.get("points"))
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))
         if not exercise or not grade_id(cell).endswith("-check"):
             continue
         job = job_of(Answer(exercise, ()), backend)
         for field in FIELDS:
-            found[NAMES[field].format(exercise=exercise)] = _digest(getattr(job, field))
-    return found
+            digests[NAMES[field].format(exercise=exercise)] = _digest(getattr(job, field))
+    return digests
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

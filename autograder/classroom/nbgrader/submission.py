@@ -178,10 +178,10 @@ class Notebook:
 
     def check(self, name: str) -> CheckCell:
         """The check of this grade id. Raises NotGradable."""
-        found = self._checks[name]
-        if isinstance(found, NotGradable):
-            raise found
-        return found
+        cell = self._checks[name]
+        if isinstance(cell, NotGradable):
+            raise cell
+        return cell
 
     def jobs(self, job_of: Callable[[Answer, str], Job], stopped_in: Callable[[Job], Stop | None]) -> Iterator[Job]:
         """The jobs whose verdicts it takes, as far as is known; the arguments are those of `CheckCell.job`."""
@@ -205,20 +205,20 @@ class Submission:
         names = released.names()
         self.missing: list[str] = []
         others, odd = sorted(set(handed_in) - set(names)), list[str]()
-        found: dict[str, tuple[NotebookNode | str, str]] = {}
+        nodes: dict[str, tuple[NotebookNode | str, str]] = {}
         for name in names:
             node, remedy = self._read(name, name), ""
             if others:
                 node, remedy, more = self._compared(name, node, others)
                 odd += more
             if os.path.lexists(self.folder / f"{name}.ipynb") or remedy:
-                found[name] = node, remedy
+                nodes[name] = node, remedy
             else:
                 self.missing.append(name)
         notes = other_files.notes(self.left_out) + odd
         self.notebooks = {
             name: Notebook(f"{student}, {name}", self._noted(name, node, notes), remedy)
-            for name, (node, remedy) in found.items()
+            for name, (node, remedy) in nodes.items()
         }
 
     def _read(self, stem: str, name: str) -> NotebookNode | str:
@@ -243,12 +243,12 @@ class Submission:
         nodes = {stem: self._read(stem, name) for stem in others}
         released = self._released.notebook(name)
         answered = {stem: None if isinstance(one, str) else answers(released, one) for stem, one in nodes.items()}
-        own = None if isinstance(node, str) else answers(released, node)
-        if sentence := why_unread(self.folder, name, answered, own):
+        mine = None if isinstance(node, str) else answers(released, node)
+        if sentence := why_unread(self.folder, name, answered, mine):
             here = Path(os.path.relpath(self.folder, self._released.root))
             commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]
             return sentence, f" To have it read: {' OR '.join(commands)}", []
-        different = [other for other in others if answered[other] and answered[other] != own]
+        different = [other for other in others if answered[other] and answered[other] != mine]
         odd = [f"`{plain(one)}.ipynb` beside it, with other answers, was not read." for one in different]
         broken = [other for other in others if answered[other] is None]
         return node, "", odd + [f"`{plain(one)}.ipynb` beside it cannot be read." for one in broken]
@@ -258,12 +258,12 @@ def running_code(nb: NotebookNode) -> dict[int, Cell]:
     """The code that runs (`rebuild.runs`), by index of its cell, as Python: what the reader found, which is taken out
     of the notebook. What had to be left out of the learner's is noted under the cell.
     """
-    found = {}
+    code = {}
     for index, cell in enumerate(nb.cells):
         if python := cell.metadata.get(RECORD, {}).pop(PYTHON, None):
-            found[index] = Cell(grade_id(cell) or cell.id, python["code"])
+            code[index] = Cell(grade_id(cell) or cell.id, python["code"])
             cell.outputs = [notes_output(python["notes"])] if python["notes"] else []
-    return found
+    return code
 
 
 def _check(nb: NotebookNode, code: dict[int, Cell], index: int) -> CheckCell | NotGradable:

@@ -58,10 +58,10 @@ def amd(assembly: str) -> Numbers:
         if bits:
             (stores if direction == "store" else loads)[bits] += 1
     matches = (re.search(rf"^\s*\.{name}:\s+(\d+)", assembly, re.M) for name in _COUNTS)
-    found = [match for match in matches if match]
-    if len(found) < len(_COUNTS):
+    present = [match for match in matches if match]
+    if len(present) < len(_COUNTS):
         raise UnreadableAssembly("this Triton is not known here: no register counts in its AMD assembly")
-    vector, scalar, spilled = (int(match[1]) for match in found)
+    vector, scalar, spilled = (int(match[1]) for match in present)
     counts: Numbers = {"registers": vector, "scalar_registers": scalar, "spills": 4 * spilled}
     return {**counts, "reads": int(bool(_AMD_READ.search(assembly))), **_widths(loads, stores)}
 

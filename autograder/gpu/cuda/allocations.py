@@ -73,24 +73,24 @@ def reset_accumulated(*_: Any, **__: Any) -> None:
 
 def statistics(*_: Any, **__: Any) -> "OrderedDict[str, Any]":
     """The entries of `torch.cuda.memory_stats`."""
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for names, usage in ((_SIZES, _bytes), (_COUNTS, _tensors), (_NONE, Usage())):
         for name in names:
             for pool, one in (("all", usage), ("large_pool", usage), ("small_pool", Usage())):
-                found |= {f"{name}.{pool}.{part}": number for part, number in vars(one).items()}
+                numbers |= {f"{name}.{pool}.{part}": number for part, number in vars(one).items()}
     for name in ("oversize_allocations", "oversize_segments"):
-        found |= {f"{name}.{part}": 0 for part in vars(Usage())}
+        numbers |= {f"{name}.{part}": 0 for part in vars(Usage())}
     idle = "num_alloc_retries num_ooms num_sync_all_streams num_device_alloc num_device_free max_split_size"
-    return OrderedDict(sorted((found | dict.fromkeys(idle.split(), 0)).items()))
+    return OrderedDict(sorted((numbers | dict.fromkeys(idle.split(), 0)).items()))
 
 
 def nested() -> dict[str, Any]:
     """`statistics` as `torch.accelerator` has them: a dictionary for each part of a name."""
-    found: dict[str, Any] = {}
+    tree: dict[str, Any] = {}
     for name, number in statistics().items():
         *path, last = name.split(".")
-        inner = found
+        inner = tree
         for part in path:
             inner = inner.setdefault(part, {})
         inner[last] = number
-    return found
+    return tree

@@ -128,7 +128,7 @@ class SimulatedCompiler:
                 if "val" in node.meta:
                     node.meta["val"] = _put_on_gpu(node.meta["val"])
             try:
-                made = compile_fx_inner(graph, _put_on_gpu(inputs), **options)
+                compiled = compile_fx_inner(graph, _put_on_gpu(inputs), **options)
             except Exception as error:
                 if not options.get("is_backward"):
                     raise  # Dynamo calls the function as it is
@@ -137,8 +137,8 @@ class SimulatedCompiler:
                 self._not_compiled(f"The backward pass{which} runs", error)
                 return make_boxed_func(graph.forward)
         if origins := {name.partition(":")[0]: lines for name, found in traces.items() if (lines := _lines(found))}:
-            self._note(origins, made)
-        return made
+            self._note(origins, compiled)
+        return compiled
 
     def _note(self, origins: Mapping[str, list[_Origin]], made: Any) -> None:
         """Notes which lines a graph's kernels compute whenever it is called: those of others have the same names."""
@@ -153,15 +153,15 @@ class SimulatedCompiler:
 
 def _lines(traces: list[str]) -> list[_Origin]:
     """The program's lines at the ends of traces, each once."""
-    frames = [found[-1] for trace in traces if (found := [*_FRAME.finditer(trace)])]
+    frames = [matches[-1] for trace in traces if (matches := [*_FRAME.finditer(trace)])]
     return sorted({(frame["file"], int(frame["line"]), frame["source"].strip()) for frame in frames})
 
 
 def _give_devices(graph: torch.fx.GraphModule, changed: Callable[[Any], Any]) -> None:
     """Changes arguments of the operators in a graph that make tensors, and of autocast."""
     for node in _nodes(graph):
-        made = node.meta.get("example_value", node.meta.get("val"))
-        if "autocast" in str(node.target) or any(tensor is not None for tensor in tensors(made)):
+        example = node.meta.get("example_value", node.meta.get("val"))
+        if "autocast" in str(node.target) or any(tensor is not None for tensor in tensors(example)):
             node.args = torch.fx.node.map_aggregate(node.args, changed)
             node.kwargs = torch.fx.node.map_aggregate(node.kwargs, changed)
     for part in _parts(graph):
@@ -198,10 +198,10 @@ def _launched(tuner: Any, *args: Any, stream: object, benchmark_run: bool = Fals
     left_out = fixed if tuner.custom_kernel else config.kwargs
     names = [name for name in tuner.triton_meta["signature"] if name not in left_out]
     names_of_all = [*names, *tuner.inductor_meta.get("extra_launcher_args", ())]
-    given = dict(zip(names_of_all, map(_number_of_host, args), strict=True))
-    grid = GridExpr.from_meta(tuner.inductor_meta, config).eval_slow(given)
+    sizes = dict(zip(names_of_all, map(_number_of_host, args), strict=True))
+    grid = GridExpr.from_meta(tuner.inductor_meta, config).eval_slow(sizes)
     constants = {name: value for name, value in tuner.triton_meta["constants"].items() if name in fixed}
-    arguments = constants | config.kwargs | {name: given[name] for name in names}
+    arguments = constants | config.kwargs | {name: sizes[name] for name in names}
     kernel[grid](**arguments, num_warps=config.num_warps, num_stages=config.num_stages)
 
 

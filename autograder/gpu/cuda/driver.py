@@ -129,9 +129,9 @@ class CompiledKernel:
     def described(self) -> KernelLaunch:
         """The launch as the compiler takes it. Raises OSError, TypeError and ValueError where it has no description."""
         kernel = self._kernel
-        given = [_tensor_like(arg) for arg in self._args]
+        arguments = [_tensor_like(arg) for arg in self._args]
         options = {name: _tensor_like(one) for name, one in self._options.items()}
-        return launch_of(kernel, tuple(given), options, source_of(kernel.fn))
+        return launch_of(kernel, tuple(arguments), options, source_of(kernel.fn))
 
     def _init_handles(self) -> None:
         pass
@@ -143,9 +143,9 @@ class CompiledKernel:
 
         def launch(*args: object, stream: object = None, **named: object) -> Any:
             varying = [name for name in names if name not in constants]
-            given = dict(zip(names if len(args) > len(varying) else varying, args, strict=False)) | named
+            arguments = dict(zip(names if len(args) > len(varying) else varying, args, strict=False)) | named
             fixed = {name: self.given[name] for name in constants if name in self.given}
-            return self._kernel.run(grid=grid, warmup=False, **self._options | given | fixed)
+            return self._kernel.run(grid=grid, warmup=False, **self._options | arguments | fixed)
 
         return launch
 

@@ -50,13 +50,13 @@ def traced(begin: Callable[[], None], failed: Callable[[Any, Exception], None]) 
         parted = None
         try:
             try:
-                made = convert(wrapper, frame, *state)
+                conversion = convert(wrapper, frame, *state)
             except TorchRuntimeError:
                 with _told_of_a_gpu():
-                    made = convert(wrapper, frame, *state)
-            if parted and not _resumes(made.guarded_code):
+                    conversion = convert(wrapper, frame, *state)
+            if parted and not _resumes(conversion.guarded_code):
                 failed(frame.f_code, parted)
-            return made
+            return conversion
         except Exception as error:
             failed(frame.f_code, error)
             return convert_frame.ConvertFrameReturn()
@@ -127,8 +127,8 @@ def _parted(node: torch.fx.Node, value: object) -> str:
     """
     if isinstance(value, Stream | Event):
         return "the function uses a stream or an event"
-    given = [tensor for one in node.all_input_nodes for tensor in tensors(one.meta.get("example_value"))]
-    here = _devices([*tensors(value), *(tensor for tensor in given if tensor.dim())])
+    inputs = [tensor for one in node.all_input_nodes for tensor in tensors(one.meta.get("example_value"))]
+    here = _devices([*tensors(value), *(tensor for tensor in inputs if tensor.dim())])
     computed = (other for other in reversed(node.graph.nodes) if other is not node and other.op != "placeholder")
     devices = (_devices(tensors(other.meta.get("example_value"))) for other in computed)
     before: set[str] = next(filter(None, devices), set())

@@ -35,10 +35,10 @@ def on_the_gpu() -> Iterator[None]:
     described: Callable[..., Any] = meta_utils.MetaTensorDescriber.describe_tensor
 
     def describe(describer: Any, tensor: torch.Tensor, **options: Any) -> Any:
-        found = described(describer, tensor, **options)
+        description = described(describer, tensor, **options)
         with DisableTorchFunction():
             there = type(tensor) in (torch.Tensor, torch.nn.Parameter) and on_gpu(tensor)
-        return replace(found, device=GPU) if there else found
+        return replace(description, device=GPU) if there else description
 
     try:
         with (

@@ -120,10 +120,10 @@ def operator(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return func(*args, **kwargs)
     if torch.Tag.data_dependent_output in func.tags:
         forbid(f"the host waits for `{name}`")
-    found = None
+    fake = None
     if not all(returns):
-        found = tree_map_only(torch.Tensor, _uninitialised, _shapes(func, name, args, kwargs))
-    results = list(found) if len(returns) > 1 and found is not None else [found] * len(returns)
+        fake = tree_map_only(torch.Tensor, _uninitialised, _shapes(func, name, args, kwargs))
+    results = list(fake) if len(returns) > 1 and fake is not None else [fake] * len(returns)
     for position, alias in enumerate(returns):
         if alias is not None:
             results[position] = _argument(func, alias, args, kwargs)

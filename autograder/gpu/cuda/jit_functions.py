@@ -38,8 +38,8 @@ def _also_interpreted(kind: type) -> type:
             """Returns what `triton.jit` makes; of a subclass, which compiles, its own object."""
             if cls is not function:
                 return super().__call__(*args, **named)
-            given = inspect.signature(kind).bind(*args, **named).arguments
-            return InterpretedFunction(given.pop("fn"), **given)
+            arguments = inspect.signature(kind).bind(*args, **named).arguments
+            return InterpretedFunction(arguments.pop("fn"), **arguments)
 
     function = Meta(kind.__name__, (kind,), {"__module__": kind.__module__})
     return function

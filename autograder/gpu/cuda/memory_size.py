@@ -24,11 +24,11 @@ def _of_machine(root: Path) -> dict[str, int]:
 
 def _of_groups(root: Path) -> list[tuple[int, int]]:
     """Limit and use, in bytes, of the process's control group and those around it, cached files not counted."""
-    found: list[tuple[int, int]] = [(1 << 62, 0)]
+    limits: list[tuple[int, int]] = [(1 << 62, 0)]
     try:
-        (own,) = (line[3:] for line in (root / "proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
-        group = root / "sys/fs/cgroup" / own.lstrip("/")
-        for folder in [group, *group.parents][: len(Path(own).parts)]:
+        (path,) = (line[3:] for line in (root / "proc/self/cgroup").read_text().splitlines() if line.startswith("0::"))
+        group = root / "sys/fs/cgroup" / path.lstrip("/")
+        for folder in [group, *group.parents][: len(Path(path).parts)]:
             limit, used = ((folder / f"memory.{name}") for name in ("max", "current"))
             if limit.is_file() and (number := limit.read_text().strip()) != "max":
                 cached = next(
@@ -36,7 +36,7 @@ def _of_groups(root: Path) -> list[tuple[int, int]]:
                     for line in (folder / "memory.stat").read_text().splitlines()
                     if line.startswith("inactive_file ")
                 )
-                found.append((int(number), int(used.read_text()) - cached))
+                limits.append((int(number), int(used.read_text()) - cached))
     except (OSError, ValueError, StopIteration):
         pass  # no such groups here, or they are hidden from this process
-    return found
+    return limits

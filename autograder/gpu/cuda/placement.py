@@ -179,14 +179,14 @@ class Placement(TorchDispatchMode):
                 return written(*args, **kwargs)
         with DisableTorchFunction():
             if is_cuda(kwargs.get("device")):  # an operator called as such, which no function mode sees
-                made = func(*args, **kwargs | {"device": torch.device("cpu")})
-                for tensor in tensors(made):
+                result = func(*args, **kwargs | {"device": torch.device("cpu")})
+                for tensor in tensors(result):
                     place(tensor, True)
-                return made
-            given = [tensor for tensor in tensors([args, kwargs]) if has_storage(tensor)]
-            if not any(on_gpu(tensor) for tensor in given):
+                return result
+            stored = [tensor for tensor in tensors([args, kwargs]) if has_storage(tensor)]
+            if not any(on_gpu(tensor) for tensor in stored):
                 return func(*args, **kwargs)
-            return self._on_gpu(func, given, args, kwargs)
+            return self._on_gpu(func, stored, args, kwargs)
 
     def _on_gpu(self, func: Any, given: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if graphs.capturing():
@@ -208,8 +208,8 @@ def _in_python(func: Any, given: object) -> Callable[..., Any] | None:
     """The function that a program registered for the operator, where it is called with tensors on the GPU:
     with `torch.library.custom_op`, or with `torch.library.Library.impl` for the dispatch key "CUDA".
     """
-    made, function = OPDEFS.get(schema(func).name), registered.of(func)
-    if made is None and function is None:
+    definition, function = OPDEFS.get(schema(func).name), registered.of(func)
+    if definition is None and function is None:
         return None
     with DisableTorchFunction():
         real = [
@@ -217,6 +217,6 @@ def _in_python(func: Any, given: object) -> Callable[..., Any] | None:
         ]  # not the compiler's
         if not any(map(on_gpu, real)):
             return None
-    if function is None and made is not None:
-        function = function_on_cuda(made)
+    if function is None and definition is not None:
+        function = function_on_cuda(definition)
     return function

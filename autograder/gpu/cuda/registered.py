@@ -19,8 +19,8 @@ _destroy: _RegisteredFunction = library_destroy
 
 def of(operator: Any) -> _RegisteredFunction | None:
     """The function registered last for the operator, an overload of it; None where there is none."""
-    found = _functions.get(operator.name()) if _functions else None
-    return found[-1][1] if found else None
+    functions = _functions.get(operator.name()) if _functions else None
+    return functions[-1][1] if functions else None
 
 
 def _registered(
@@ -34,8 +34,8 @@ def _registered(
 
 
 def _destroyed(library: Library) -> None:
-    for name, found in [*_functions.items()]:
-        _functions[name] = [one for one in found if one[0] is not library]
+    for name, functions in [*_functions.items()]:
+        _functions[name] = [one for one in functions if one[0] is not library]
         if not _functions[name]:
             del _functions[name]
     _destroy(library)

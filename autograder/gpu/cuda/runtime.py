@@ -99,26 +99,31 @@ def replacements(gpu: Properties) -> dict[str, Any]:
         **{"device_count": 1, "get_device_name": gpu.name, "get_device_properties": gpu},
         **{"get_arch_list": [f"sm_{gpu.architecture}"], "_is_in_bad_fork": False},
     }
-    made: dict[str, Any] = {name: lambda *args, _value=value, **kwargs: _value for name, value in same.items()}
+    functions: dict[str, Any] = {name: lambda *args, _value=value, **kwargs: _value for name, value in same.items()}
     idle = "init _lazy_init empty_cache ipc_collect set_per_process_memory_fraction"
-    made |= {name: nothing for name in idle.split()}
-    made |= {"synchronize": synchronize, "get_device_capability": lambda device=None: (gpu.major, gpu.minor)}
-    made |= {"device": DeviceContext, "device_of": DeviceContext, "set_device": set_device}
-    made |= {"Stream": streams.Stream, "Event": streams.Event, "ExternalStream": streams.Stream}
-    made |= {"stream": streams.Entered, "StreamContext": streams.Entered, "set_stream": streams.set_current}
-    made |= {"is_current_stream_capturing": graphs.capturing, "graph_pool_handle": graphs.graph_pool_handle}
-    made |= {"current_stream": streams.current, "default_stream": streams.default}
-    return made | _memory(gpu) | _random()
+    functions |= {name: nothing for name in idle.split()}
+    functions |= {"synchronize": synchronize, "get_device_capability": lambda device=None: (gpu.major, gpu.minor)}
+    functions |= {"device": DeviceContext, "device_of": DeviceContext, "set_device": set_device}
+    functions |= {"Stream": streams.Stream, "Event": streams.Event, "ExternalStream": streams.Stream}
+    functions |= {"stream": streams.Entered, "StreamContext": streams.Entered, "set_stream": streams.set_current}
+    functions |= {"is_current_stream_capturing": graphs.capturing, "graph_pool_handle": graphs.graph_pool_handle}
+    functions |= {"current_stream": streams.current, "default_stream": streams.default}
+    return functions | _memory(gpu) | _random()
 
 
 def _memory(gpu: Properties) -> dict[str, Any]:
     now = ("memory_allocated", "memory_reserved", "memory_cached")
     most = ("max_memory_allocated", "max_memory_reserved", "max_memory_cached")
     forget = ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached")
-    made: dict[str, Any] = dict.fromkeys(now, allocations.bytes_now) | dict.fromkeys(most, allocations.bytes_at_most)
-    made |= dict.fromkeys(forget, allocations.reset_peak)
-    made |= {"reset_accumulated_memory_stats": allocations.reset_accumulated, "memory_stats": allocations.statistics}
-    return made | {"mem_get_info": lambda device=None: _free_and_total(gpu)}
+    functions: dict[str, Any] = dict.fromkeys(now, allocations.bytes_now) | dict.fromkeys(
+        most, allocations.bytes_at_most
+    )
+    functions |= dict.fromkeys(forget, allocations.reset_peak)
+    functions |= {
+        "reset_accumulated_memory_stats": allocations.reset_accumulated,
+        "memory_stats": allocations.statistics,
+    }
+    return functions | {"mem_get_info": lambda device=None: _free_and_total(gpu)}
 
 
 def _free_and_total(gpu: Properties) -> tuple[int, int]:
@@ -127,11 +132,11 @@ def _free_and_total(gpu: Properties) -> tuple[int, int]:
 
 def _random() -> dict[str, Any]:
     default = Default()
-    made: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all"), default.manual_seed)
-    made |= {"default_generators": (default,), "initial_seed": torch.initial_seed}
-    made |= dict.fromkeys(("seed", "seed_all"), torch.seed)
-    made |= {"get_rng_state": lambda device=None: torch.get_rng_state()}
-    return made | {"set_rng_state": lambda state, device=None: torch.set_rng_state(state)}
+    functions: dict[str, Any] = dict.fromkeys(("manual_seed", "manual_seed_all"), default.manual_seed)
+    functions |= {"default_generators": (default,), "initial_seed": torch.initial_seed}
+    functions |= dict.fromkeys(("seed", "seed_all"), torch.seed)
+    functions |= {"get_rng_state": lambda device=None: torch.get_rng_state()}
+    return functions | {"set_rng_state": lambda state, device=None: torch.set_rng_state(state)}
 
 
 def accelerator(gpu: Properties) -> dict[str, Any]:

@@ -159,41 +159,41 @@ def _graph(refuse: Callable[[str], NoReturn], freed: Callable[[str, str], None])
 
 
 def _torch(calls: DeviceCalls, gpu: Properties, refuse: Callable[[str], NoReturn]) -> list[_Replacement]:
-    found: list[_Replacement] = []
+    replaced: list[_Replacement] = []
     for name, value in runtime.replacements(gpu).items():  # also where it is defined: some import it from there
         owners = [owner for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random) if hasattr(owner, name)]
-        found += [(owner, name, value) for owner in owners or [torch.cuda]]
-    found += [(torch_C, name, value) for name, value in runtime.accelerator(gpu).items()]
+        replaced += [(owner, name, value) for owner in owners or [torch.cuda]]
+    replaced += [(torch_C, name, value) for name, value in runtime.accelerator(gpu).items()]
 
     def graphed(*args: object, **kwargs: object) -> NoReturn:
         refuse("`make_graphed_callables` is not simulated; capture with `torch.cuda.graph`, or call the function.")
 
-    found.append((torch.cuda, "make_graphed_callables", graphed))
-    found.append((torch_C, "_host_emptyCache", runtime.nothing))  # which `torch.cuda.graph` calls
+    replaced.append((torch.cuda, "make_graphed_callables", graphed))
+    replaced.append((torch_C, "_host_emptyCache", runtime.nothing))  # which `torch.cuda.graph` calls
 
     def compiled(*args: object, **kwargs: object) -> NoReturn:
         refuse("CUDA C++ is compiled for a GPU: leave it to one.")
 
-    found.append((torch.cuda, "_compile_kernel", compiled))
+    replaced.append((torch.cuda, "_compile_kernel", compiled))
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
-        found.append((torch.cuda.nvtx, name, runtime.nothing))
-    found.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
-    found += [(torch, "Stream", streams.Stream), (torch, "Event", streams.Event)]
-    found.append((torch, "Generator", runtime.Generator))
-    found.append((torch.version, "cuda", "12.8"))  # None in a build without CUDA, and libraries ask for it first
+        replaced.append((torch.cuda.nvtx, name, runtime.nothing))
+    replaced.append((torch.cuda.nvtx, "range", lambda *args, **kwargs: contextlib.nullcontext()))
+    replaced += [(torch, "Stream", streams.Stream), (torch, "Event", streams.Event)]
+    replaced.append((torch, "Generator", runtime.Generator))
+    replaced.append((torch.version, "cuda", "12.8"))  # None in a build without CUDA, and libraries ask for it first
     # PyTorch looks at the stream's type before it asks a mode.
-    found.append((torch.Tensor, "record_stream", runtime.nothing))
+    replaced.append((torch.Tensor, "record_stream", runtime.nothing))
     # TorchInductor's code calls these two.
-    found.append((torch_C, "_cuda_getCurrentRawStream", lambda device: streams.current().cuda_stream))
-    found.append((compiled_guards, "_empty_strided_cuda", runtime.empty_strided))
-    found.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
+    replaced.append((torch_C, "_cuda_getCurrentRawStream", lambda device: streams.current().cuda_stream))
+    replaced.append((compiled_guards, "_empty_strided_cuda", runtime.empty_strided))
+    replaced.append((torch, "set_default_device", lambda device: setattr(calls, "default", is_cuda(device))))
     # What `torch.serialization.register_package` adds to, before PyTorch's own entry for CUDA.
-    found.append((torch.serialization, "_package_registry", [(0, tag, restore), *package_registry]))
+    replaced.append((torch.serialization, "_package_registry", [(0, tag, restore), *package_registry]))
     for name in ("apply", "apply_boxed"):  # the second is PyTorch 2.13's, for what it compiled
         if apply := vars(BackwardCFunction).get(name):
-            found.append((BackwardCFunction, name, _with_calls(calls, apply)))
-    found.append((pin_memory, "_pin_memory_loop", _in_thread(pin_memory_loop)))
-    return found + _autocast()
+            replaced.append((BackwardCFunction, name, _with_calls(calls, apply)))
+    replaced.append((pin_memory, "_pin_memory_loop", _in_thread(pin_memory_loop)))
+    return replaced + _autocast()
 
 
 def _with_calls(calls: DeviceCalls, apply: Callable[..., Any]) -> Callable[..., Any]:
@@ -246,11 +246,11 @@ def _autocast() -> list[_Replacement]:
         enabled: bool = True,
         cache_enabled: bool | None = None,
     ) -> None:
-        given = dtype or chosen(device_type), enabled, cache_enabled
-        init(self, cpu(device_type), *given)
+        options = dtype or chosen(device_type), enabled, cache_enabled
+        init(self, cpu(device_type), *options)
         if device_type == "cuda":
             self._traced = torch.autocast.__new__(torch.autocast)
-            init(self._traced, device_type, *given)
+            init(self._traced, device_type, *options)
 
     def entered(self: Any) -> Any:
         if traced := getattr(self, "_traced", None):

@@ -50,14 +50,14 @@ class DeviceCalls(TorchFunctionMode):
             return _to(
                 torch.Tensor.to, args[0], GPU if wanted else CPU, *([kwargs["dtype"]] if "dtype" in kwargs else [])
             )
-        given = {tensor.untyped_storage().data_ptr() for tensor in tensors(args) if tensor.layout == torch.strided}
+        addresses = {tensor.untyped_storage().data_ptr() for tensor in tensors(args) if tensor.layout == torch.strided}
         result = func(*args, **kwargs)
         for tensor in tensors(result):
-            if tensor.layout == torch.strided and tensor.untyped_storage().data_ptr() not in given - {0}:
+            if tensor.layout == torch.strided and tensor.untyped_storage().data_ptr() not in addresses - {0}:
                 place(tensor, wanted)
         if wanted and graphs.capturing() and ATEN.base(name) not in ATEN.allocate:
-            made = next(tensors(result)).data
-            graphs.noted(lambda: made.copy_(func(*args, **kwargs)))
+            data = next(tensors(result)).data
+            graphs.noted(lambda: data.copy_(func(*args, **kwargs)))
         return result
 
 

@@ -15,12 +15,12 @@ def with_methods(original: Callable[[type], Any]) -> Callable[[type], Any]:
 
     @functools.wraps(original)
     def aggregate(cls: type) -> Any:
-        made = original(cls)
+        wrapped = original(cls)
         for name, member in inspect.getmembers(cls):
             if isinstance(member, InterpretedFunction) and name != "__init__":
                 static = isinstance(inspect.getattr_static(cls, name), staticmethod)
-                setattr(made, name, staticmethod(member) if static else _method(member))
-        return made
+                setattr(wrapped, name, staticmethod(member) if static else _method(member))
+        return wrapped
 
     return aggregate
 

@@ -99,14 +99,14 @@ def _fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     error = low_x * low_y - (((product - high_x * high_y) - low_x * high_y) - high_x * low_y)
     addend, small = _sum(z, error)
     total, rest = _sum(product, addend)
-    made = total + odd(*_sum(small, rest))
+    result = total + odd(*_sum(small, rest))
     usual = np.all([_is_usual(each) for each in (x, y, z, product)], axis=0)
     exact = np.isfinite(x) & np.isfinite(y) & np.isfinite(z) & ~usual
-    made = cast(np.ndarray, np.where(usual, made, product + z))
+    result = cast(np.ndarray, np.where(usual, result, product + z))
     for at in zip(*np.nonzero(exact), strict=True):
         one, other, third = (Fraction(float(each[at])) for each in (x, y, z))
-        made[at] = _nearest(one * other + third, product[at] + z[at])
-    return made
+        result[at] = _nearest(one * other + third, product[at] + z[at])
+    return result
 
 
 def _low_half(values: np.ndarray) -> np.ndarray:

@@ -80,14 +80,14 @@ def _upwards(n: int, x: float, first: float, second: float) -> float:
 def _downwards(n: int, x: float) -> list[float]:
     """J_0(x), J_1(x), ... to behind J_n(x), for x > 0. J_0 + 2 J_2 + 2 J_4 + ... = 1 gives their factor."""
     begin = 2 * ((int(max(n, x) + math.sqrt(100 * max(n, x))) + 20) // 2)
-    found = [0.0] * (begin + 2)
-    found[begin] = 1e-300
+    values = [0.0] * (begin + 2)
+    values[begin] = 1e-300
     for order in range(begin, 0, -1):
-        found[order - 1] = 2 * order / x * found[order] - found[order + 1]
-        if abs(found[order - 1]) > 1e250:
-            found = [value * 1e-250 for value in found]
-    whole = found[0] + 2 * math.fsum(found[2::2])
-    return [value / whole for value in found]
+        values[order - 1] = 2 * order / x * values[order] - values[order + 1]
+        if abs(values[order - 1]) > 1e250:
+            values = [value * 1e-250 for value in values]
+    whole = values[0] + 2 * math.fsum(values[2::2])
+    return [value / whole for value in values]
 
 
 def _neumann(x: float) -> tuple[float, float]:

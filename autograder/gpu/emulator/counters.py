@@ -24,9 +24,9 @@ def counted(function: Callable[..., Any], *bounds: Any, **named: Any) -> Any:
     """
     if function is not range and function is not span:
         return function(*bounds, **named)
-    made = counter(function, bounds, named)
+    counters = counter(function, bounds, named)
     builder = interpreter.interpreter_builder
-    return made.values(int(made.rounds[0]) if made.rounds.size == 1 else builder.decide(made.rounds))
+    return counters.values(int(counters.rounds[0]) if counters.rounds.size == 1 else builder.decide(counters.rounds))
 
 
 class Counter(NamedTuple):
@@ -88,11 +88,11 @@ def _of_several(arg1: Any, arg2: Any = None, step: Any = 1, **hints: Any) -> tup
     """Bounds that programs may each have of their own, as in ``range(pid * ROWS, (pid + 1) * ROWS)``. None where Python
     is to say what a bound may not be.
     """
-    given = [0 if arg2 is None else arg1, arg1 if arg2 is None else arg2, 1 if step is None else step]
-    if any(isinstance(bound, tl.tensor) and not bound.dtype.is_int() for bound in given):
+    bounds = [0 if arg2 is None else arg1, arg1 if arg2 is None else arg2, 1 if step is None else step]
+    if any(isinstance(bound, tl.tensor) and not bound.dtype.is_int() for bound in bounds):
         return None
     programs = interpreter.interpreter_builder.programs
-    limits = tuple(_one_if_equal(programs.sound(_numbers(bound))) for bound in given)
+    limits = tuple(_one_if_equal(programs.sound(_numbers(bound))) for bound in bounds)
     return limits if limits[2].all() else None
 
 

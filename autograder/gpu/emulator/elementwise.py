@@ -29,7 +29,7 @@ def mapped(
 
     pack: neighbours that one call gets, behind one another for each block, and returns in the same way.
     """
-    made: list[list[TensorHandle]] = []
+    calls: list[list[TensorHandle]] = []
     single = False
     for start in range(0, blocks[0].size, pack):
         scalars = [
@@ -40,10 +40,10 @@ def mapped(
         returned = function(*scalars)
         single = not isinstance(returned, tuple | tl.tuple)
         values = [interpreter.interpreter_semantic.to_tensor(one) for one in ([returned] if single else returned)]
-        made.append([value.handle for value in values])
+        calls.append([value.handle for value in values])
     handles = []
-    for first in range(0, len(made[0]), pack):
-        parts = [one.data.ravel() for call in made for one in call[first : first + pack]]
-        handles.append(TensorHandle(np.concatenate(parts).reshape(blocks[0].shape), made[0][first].dtype.scalar))
+    for first in range(0, len(calls[0]), pack):
+        parts = [one.data.ravel() for call in calls for one in call[first : first + pack]]
+        handles.append(TensorHandle(np.concatenate(parts).reshape(blocks[0].shape), calls[0][first].dtype.scalar))
     assert all(math.prod(handle.data.shape) == blocks[0].size for handle in handles)
     return handles, single

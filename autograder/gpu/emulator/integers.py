@@ -40,11 +40,11 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
     def _product(
         self, lhs: TensorHandle, rhs: TensorHandle, op: Operation, what: str, always: bool = False
     ) -> TensorHandle:
-        made = self._exact(self.binary_op(lhs, rhs, op), lhs, rhs, op, what, always)
+        result = self._exact(self.binary_op(lhs, rhs, op), lhs, rhs, op, what, always)
         if lhs.attr or rhs.attr:
             kinds = offsets.kind_of(lhs), offsets.kind_of(rhs)
-            offsets.mark(made, offsets.product(*kinds, made.data.itemsize > 4))
-        return made
+            offsets.mark(result, offsets.product(*kinds, result.data.itemsize > 4))
+        return result
 
     def create_add(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._combined(lhs, rhs, np.add, offsets.total, "addition")
@@ -59,8 +59,8 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
         return self._combined(lhs, rhs, np.maximum, offsets.total)
 
     def create_srem(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
-        made = self._combined(lhs, rhs, np.fmod, offsets.least)
-        return self._by_zero(made, lhs, rhs, "%")
+        result = self._combined(lhs, rhs, np.fmod, offsets.least)
+        return self._by_zero(result, lhs, rhs, "%")
 
     def create_urem(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
         return self._by_zero(super().create_urem(lhs, rhs), lhs, rhs, "%")
@@ -71,16 +71,16 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
     def _combined(
         self, lhs: TensorHandle, rhs: TensorHandle, op: Operation, kind: Callable[[int, int], int], what: str = ""
     ) -> TensorHandle:
-        made = self.binary_op(lhs, rhs, op)
+        result = self.binary_op(lhs, rhs, op)
         if what:
-            self._exact(made, lhs, rhs, op, what)
+            self._exact(result, lhs, rhs, op, what)
         if lhs.attr or rhs.attr:
-            offsets.mark(made, kind(offsets.kind_of(lhs), offsets.kind_of(rhs)))
-        return made
+            offsets.mark(result, kind(offsets.kind_of(lhs), offsets.kind_of(rhs)))
+        return result
 
     def create_sdiv(self, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
-        made = offsets.mark(super().create_sdiv(lhs, rhs), offsets.quotient(offsets.kind_of(lhs)))
-        return self._by_zero(made, lhs, rhs, "//")
+        result = offsets.mark(super().create_sdiv(lhs, rhs), offsets.quotient(offsets.kind_of(lhs)))
+        return self._by_zero(result, lhs, rhs, "//")
 
     def _by_zero(self, made: TensorHandle, lhs: TensorHandle, rhs: TensorHandle, operator: str) -> TensorHandle:
         """The quotient or remainder ``made``, with what a GPU happens to leave where the divisor is 0: all bits set,
@@ -143,8 +143,8 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
         return kept(super().create_trans(arg, perm), arg)
 
     def create_addptr(self, ptr: TensorHandle, offset: TensorHandle) -> TensorHandle:
-        made = super().create_addptr(ptr, offset)
-        return offsets.mark(made, offsets.total(offsets.kind_of(ptr), offsets.kind_of(offset)))
+        result = super().create_addptr(ptr, offset)
+        return offsets.mark(result, offsets.total(offsets.kind_of(ptr), offsets.kind_of(offset)))
 
     def _reached(self, ptrs: TensorHandle) -> None:
         """Notes an access to memory through these pointers."""

@@ -138,10 +138,10 @@ class _Scope:
 
     def taken_back(self) -> list[LanguageChange]:
         """The changes made so far, undone."""
-        made = list(self._made.values())
-        for change in made:
+        undone = list(self._made.values())
+        for change in undone:
             change.undo()
-        return made
+        return undone
 
 
 def libdevice() -> dict[str, Any]:

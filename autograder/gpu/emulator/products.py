@@ -22,8 +22,8 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     left, right = (np.ascontiguousarray(each, dtype=np.float64) for each in (a, b))
     if right.shape[-1] == 1:  # numpy would make k its inner axis, and add in another order
         return product(left, np.repeat(right, 2, axis=-1))[..., :1]
-    made: np.ndarray = np.einsum("...mk,...kn->...mn", left, right, optimize=False)
-    return made
+    sums: np.ndarray = np.einsum("...mk,...kn->...mn", left, right, optimize=False)
+    return sums
 
 
 def product_float32(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -35,11 +35,11 @@ def product_float32(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     step = max(1, _CACHED // (shape[-1] * shape[-2]))
     if programs <= step:
         return _nearly_always_by_blas(a, b)
-    made = np.empty(shape, np.float32)
+    result = np.empty(shape, np.float32)
     for at in range(0, programs, step):
         some = (each if len(each) == 1 else each[at : at + step] for each in (a, b))
-        made[at : at + step] = _nearly_always_by_blas(*some)
-    return made
+        result[at : at + step] = _nearly_always_by_blas(*some)
+    return result
 
 
 def _nearly_always_by_blas(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -56,15 +56,15 @@ def _nearly_always_by_blas(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return product(left, right).astype(np.float32)
     near = np.matmul(left, right)
     distance = norms[..., None] * others[..., None, :]
-    made, most = np.empty(near.shape, np.float32), np.empty(near.shape, np.float32)
+    least, most = np.empty(near.shape, np.float32), np.empty(near.shape, np.float32)
     with np.errstate(over="ignore"):
-        np.subtract(near, distance, out=made, casting="same_kind")
+        np.subtract(near, distance, out=least, casting="same_kind")
         np.add(near, distance, out=most, casting="same_kind")
-    doubtful = np.flatnonzero(made.view(np.int32) != most.view(np.int32))
-    if len(doubtful) > _DOUBT * made.size:
+    doubtful = np.flatnonzero(least.view(np.int32) != most.view(np.int32))
+    if len(doubtful) > _DOUBT * least.size:
         return product(left, right).astype(np.float32)
-    made.flat[doubtful] = _in_order(left, right, near.shape, np.unravel_index(doubtful, near.shape))
-    return made
+    least.flat[doubtful] = _in_order(left, right, near.shape, np.unravel_index(doubtful, near.shape))
+    return least
 
 
 def _in_order(left: np.ndarray, right: np.ndarray, shape: tuple[int, ...], at: tuple[np.ndarray, ...]) -> np.ndarray:

@@ -27,6 +27,6 @@ class Touched:
         ranks = np.lexsort((self.by, self.at))
         places, lanes = self.at[ranks], self.by[ranks]
         first, end = np.searchsorted(places, at), np.searchsorted(places, at, side="right")
-        found = end > first
-        first, end, by = first[found], end[found], by[found]
+        wide = end > first
+        first, end, by = first[wide], end[wide], by[wide]
         return bool(((lanes[first] != by) | (lanes[end - 1] != by)).any())

@@ -73,8 +73,8 @@ def ranked(choice: int | None, tuner: Any, *args: Any, config: Any, **named: Any
     of them once, in an order of their own for each autotuner: what one runs in says nothing of another.
     """
     if choice is None:
-        given = [getattr(one, "shape", one if type(one) is int else None) for one in (*args, *named.values())]
-        choice = zlib.crc32(repr(given).encode())
+        sizes = [getattr(one, "shape", one if type(one) is int else None) for one in (*args, *named.values())]
+        choice = zlib.crc32(repr(sizes).encode())
     meanings = [_meaning(tuner, one) for one in tuner.configs]
     places = {meaning: place for place, meaning in reversed(list(enumerate(meanings)))}
     turn, place = divmod(choice, len(places))

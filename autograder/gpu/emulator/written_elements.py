@@ -29,12 +29,12 @@ def written_by(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iter
     space, _, name = form.name.partition("::")
     if not form.is_mutable or space != "aten" or name in ATEN.view_in_place:
         return
-    given = {one.name: value for one, value in zip(form.arguments, args, strict=False)} | kwargs
+    arguments = {one.name: value for one, value in zip(form.arguments, args, strict=False)} | kwargs
     for argument in form.arguments:
-        target = given.get(argument.name)
+        target = arguments.get(argument.name)
         changed = argument.alias_info is not None and argument.alias_info.is_write
         if changed and isinstance(target, torch.Tensor):
-            yield target, lambda flags: _mark(flags, ATEN.base(form.name), given)
+            yield target, lambda flags: _mark(flags, ATEN.base(form.name), arguments)
 
 
 def _mark(flags: torch.Tensor, name: str, given: dict[str, Any]) -> None:

@@ -105,7 +105,7 @@ def _of_batch(batch: Batch, name: str, names: tuple[str, ...]) -> Neighbours:
                 continue
             progress.at(composition.what)
             try:
-                came = batch.results(composition)
+                results = batch.results(composition)
             except CallFailed as error:
                 if composition.beside:  # who looks at numbers before computing may refuse them
                     left_out[composition.what] = f"the call raises {error}"
@@ -113,7 +113,7 @@ def _of_batch(batch: Batch, name: str, names: tuple[str, ...]) -> Neighbours:
                 differences.append(Difference(composition.what, len(composition.rows), raised=str(error)))
                 continue
             calls.append(len(composition.rows))
-            differences += _differences(composition, came, whole, left_out)
+            differences += _differences(composition, results, whole, left_out)
     if not whole:
         raise CompareError(_rowless(name, batch.rows))
     if not differences:
@@ -126,15 +126,15 @@ def _of_batch(batch: Batch, name: str, names: tuple[str, ...]) -> Neighbours:
 
 def _of_rows(name: str, results: dict[str, Tensor], rows: int, left_out: dict[str, str]) -> dict[str, Tensor]:
     """The results with a row for each of the batch. Raises CompareError where there are none."""
-    found = {}
+    tensors = {}
     for output, one in results.items():
         if one.dim() and one.shape[0] == rows:
-            found[output] = one
+            tensors[output] = one
         else:
             left_out[output] = f"its shape {tuple(one.shape)} does not begin with the {rows} rows of the batch"
-    if not found:
+    if not tensors:
         raise CompareError(_rowless(name, rows))
-    return found
+    return tensors
 
 
 def _rowless(name: str, rows: int) -> str:
@@ -154,5 +154,5 @@ def _differences(
             continue
         places = [*one.compared]
         of = [one.rows[at] for at in places]
-        if told := difference(one.what, len(one.rows), output, here[places], whole[output][of], of, places):
-            yield told
+        if differing := difference(one.what, len(one.rows), output, here[places], whole[output][of], of, places):
+            yield differing

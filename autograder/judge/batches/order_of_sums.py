@@ -24,9 +24,9 @@ def computed_otherwise(batch: Batch, outputs: list[str], left_out: dict[str, str
     for one in [*compositions(batch.rows)][:ASKED] if whole else ():
         part = _followed(batch, one, left_out)
         if whole and part:
-            found = (_other_history(one, output, part, whole) for output in outputs)
-            if told := next(filter(None, found), None):
-                return [told]
+            differences = (_other_history(one, output, part, whole) for output in outputs)
+            if first := next(filter(None, differences), None):
+                return [first]
     return []
 
 
@@ -57,19 +57,19 @@ def parting_lines(
     """
     (here, call), (there, other) = part, whole
     at, number = [*here].index(output), [*there].index(output)
-    found = call.element(at, index).parting(other.element(number, whole_index))
+    parting = call.element(at, index).parting(other.element(number, whole_index))
     otherwise = [f"Launched otherwise: {launch}" for launch in _launches(call, other, words)]
-    if found is None:
+    if parting is None:
         return tuple(otherwise)
     mine, theirs = (followed.operator(n) for followed, n in ((call, at), (other, number)))
-    steps = (mine, theirs) if found.by_no_kernel and mine and theirs else (found.here, found.there)
+    steps = (mine, theirs) if parting.by_no_kernel and mine and theirs else (parting.here, parting.there)
     if steps[0] != steps[1]:
         said = f"They part here: {words[0]} {steps[0]}; {words[1]} {steps[1]}"
-    elif found.by_no_kernel and not mine:
+    elif parting.by_no_kernel and not mine:
         return tuple(otherwise)  # PyTorch alone computed
     else:
         said = f"They part here: {steps[0]}, of other numbers"
-    return *otherwise, said, *(f"  {line}" for line in found.lines)
+    return *otherwise, said, *(f"  {line}" for line in parting.lines)
 
 
 def sums_by_atomics(whole: NamedHistories | None, outputs: list[str] | None = None) -> dict[str, str]:
@@ -81,8 +81,8 @@ def sums_by_atomics(whole: NamedHistories | None, outputs: list[str] | None = No
         return {}
     names, call = [*whole[0]], whole[1]
     outputs = names if outputs is None else [output for output in outputs if output in names]
-    found = {output: call.unordered(names.index(output)) for output in outputs}
-    return {output: where for output, where in found.items() if where}
+    places = {output: call.unordered(names.index(output)) for output in outputs}
+    return {output: where for output, where in places.items() if where}
 
 
 def _launches(one: FollowedCall, other: FollowedCall, words: tuple[str, str]) -> Iterator[str]:

@@ -55,5 +55,5 @@ def combined(device: ReportData, emulator: ReportData | str) -> ReportData:
 
 def both(one: bool | None, other: bool | None) -> bool | None:
     """Returns whether two judgements together hold; None where neither was made."""
-    made = [judgement for judgement in (one, other) if judgement is not None]
-    return all(made) if made else None
+    judgements = [judgement for judgement in (one, other) if judgement is not None]
+    return all(judgements) if judgements else None

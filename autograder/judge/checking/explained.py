@@ -33,8 +33,8 @@ def explained(trial: Trial, judged: Judged, earlier: dict[str, Args] | None = No
         result = replace(result, curve=_curve(trial, expected, judged.compared))
     sentence = ""
     if judged.unexplained and earlier is not None:
-        given = trial.exercise, trial.case, trial.args, expected, judged.compared, outcome.outputs, earlier
-        if sentence := relation(*given):
+        evidence = trial.exercise, trial.case, trial.args, expected, judged.compared, outcome.outputs, earlier
+        if sentence := relation(*evidence):
             hint = "" if trial.is_first else result.hint  # which says where to begin
             result = replace(result, message=f"{result.message} {sentence}", hint=hint)
     return replace(judged, result=result, compared=(), relation=sentence)

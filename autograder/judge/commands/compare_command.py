@@ -122,8 +122,8 @@ def _many(options: argparse.Namespace) -> int:
         "--seed": options.seed,
         "--json": options.json,
     }
-    if given := [name for name, value in alone.items() if value]:
-        raise UsageError(f"with --table the lines of the table say what is compared and how: leave out {given[0]}")
+    if names := [name for name, value in alone.items() if value]:
+        raise UsageError(f"with --table the lines of the table say what is compared and how: leave out {names[0]}")
     from .table_command import main as compare_table
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout`, or a cluster's scheduler: as Ctrl-C

@@ -49,9 +49,11 @@ def main(options: argparse.Namespace) -> int:
     from ..batches.batch_invariance import neighbours
 
     try:
-        found = neighbours(options.function, options.arguments, options.batch, causal=options.causal, seed=options.seed)
+        comparison = neighbours(
+            options.function, options.arguments, options.batch, causal=options.causal, seed=options.seed
+        )
     except CompareError as error:
         raise UsageError(str(error)) from None
-    text = json.dumps(found.to_dict(), indent=2, allow_nan=False) if options.json else str(found)
+    text = json.dumps(comparison.to_dict(), indent=2, allow_nan=False) if options.json else str(comparison)
     print(text, file=stdout, flush=True)
-    return Exit.NOT_PASSED if found else Exit.PASSED
+    return Exit.NOT_PASSED if comparison else Exit.PASSED

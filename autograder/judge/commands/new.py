@@ -56,10 +56,10 @@ def function_name(text: str) -> str:
 
 def written_of(op: str, family: str, solved: bool = False) -> dict[str, str]:
     """The texts of the files, keyed by their names."""
-    found = {}
+    files = {}
     for name, template in FILES.items():
         template = "answer" if solved and template == "stub" else template
         folder = TEMPLATES if template == "test" else TEMPLATES / family
         text = (folder / f"{template}.py.txt").read_text(encoding="utf-8")
-        found[name.replace("OP", op)] = text.replace("my_op", op)
-    return found
+        files[name.replace("OP", op)] = text.replace("my_op", op)
+    return files

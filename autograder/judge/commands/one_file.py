@@ -146,9 +146,9 @@ def report_on(wanted: Wanted, limits: "Limits", worker: "Worker | None", shows: 
     try:
         isolated = Isolated(wanted.answer, record.contract, settings.backend, worker=worker, limits=limits)
         with isolated as runner, line:
-            found = judge(record, runner, settings, at=progress.at)
+            data = judge(record, runner, settings, at=progress.at)
     except SandboxError as reason:
         raise not_isolated(reason) from None
     if runner.printed:
         print(runner.printed, file=sys.stderr)
-    return Report.of(found)
+    return Report.of(data)

@@ -42,20 +42,20 @@ def check_several(options: argparse.Namespace) -> int:
     """Checks every file; returns the exit status, where a file that did not pass outranks one that was not checked."""
     if options.in_process and options.jobs > 1:
         raise UsageError("--jobs is for isolated answers: in this process they are called one after the other")
-    record, stdout, found = record_of(options), keep_stdout(), []
+    record, stdout, reports = record_of(options), keep_stdout(), []
     for checked in _all(record, options):
-        found.append(checked)
+        reports.append(checked)
         if not options.json:
             print(checked.line(), file=stdout, flush=True)
     if options.junit:
         from .junit import write
 
-        write(options.junit, [(one.file, one.problem if one.report is None else one.report) for one in found])
+        write(options.junit, [(one.file, one.problem if one.report is None else one.report) for one in reports])
     if options.json:
-        print(json.dumps(data(record.name, found), indent=2, allow_nan=False), file=stdout, flush=True)
+        print(json.dumps(data(record.name, reports), indent=2, allow_nan=False), file=stdout, flush=True)
     else:
-        show(found, stdout)
-    verdicts = {checked.verdict for checked in found}
+        show(reports, stdout)
+    verdicts = {checked.verdict for checked in reports}
     return Exit.NOT_PASSED if "not passed" in verdicts else Exit.USAGE if "not checked" in verdicts else Exit.PASSED
 
 

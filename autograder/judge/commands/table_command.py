@@ -85,8 +85,8 @@ def _by_dask(jobs: "deque[ComparisonJob]", address: str, seconds: float) -> Made
     if not address.startswith("tls://"):
         print(f"{address} is not encrypted: whoever reaches it can read the jobs and change verdicts.", file=sys.stderr)
     with Cluster.at(address, "") as cluster:
-        for job, found in cluster.run(jobs, functools.partial(made, seconds=seconds)):
-            yield job, found or about(job) | without_report("crashed", LEFT) | {"final": False}
+        for job, verdict in cluster.run(jobs, functools.partial(made, seconds=seconds)):
+            yield job, verdict or about(job) | without_report("crashed", LEFT) | {"final": False}
 
 
 class VerdictFile:

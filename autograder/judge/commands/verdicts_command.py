@@ -31,10 +31,10 @@ def add_to(commands: Commands) -> None:
 
 def seconds(text: str) -> int:
     """Reads an age such as ``30d`` as seconds. Raises ArgumentTypeError."""
-    found = _AGE.fullmatch(text)
-    if not found:
+    age = _AGE.fullmatch(text)
+    if not age:
         raise argparse.ArgumentTypeError(f"{text!r} is not an age; write 12h, 30d or 8w")
-    return int(found[1]) * _SECONDS[found[2]]
+    return int(age[1]) * _SECONDS[age[2]]
 
 
 def main(options: argparse.Namespace) -> int:
@@ -71,10 +71,10 @@ def table(paths: list[Path], store: "Store") -> str:
         took[entry["key"]] = took.get(entry["key"], 0.0) + entry["seconds"]
     lines = [("answer", "verdicts", "size", "processor time")]
     for name in [*dict.fromkeys(path.parent.name for path in paths), "all"]:
-        own = [path for path in paths if name in ("all", path.parent.name)]
-        size = sum(path.stat().st_size for path in own) / 1000
-        spent = sum(took.get(path.stem, 0.0) for path in own)
-        lines.append((name, str(len(own)), f"{size:,.0f} kB", f"{spent:.0f} s"))
+        kept = [path for path in paths if name in ("all", path.parent.name)]
+        size = sum(path.stat().st_size for path in kept) / 1000
+        spent = sum(took.get(path.stem, 0.0) for path in kept)
+        lines.append((name, str(len(kept)), f"{size:,.0f} kB", f"{spent:.0f} s"))
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rows = ("  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]) for line in lines)
     return "\n".join(rows)

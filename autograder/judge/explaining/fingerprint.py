@@ -72,14 +72,14 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
         pairs = [(failure, _shared(exercise, bug, failure)) for failure in failures]
         values = [shared for one, shared in pairs if shared and not isinstance(one.evidence, str)]
         every = [shared for _, shared in pairs if shared]
-        told = values or every  # many bugs raise one error in many cases
+        telling = values or every  # many bugs raise one error in many cases
         if not values and len(every) < len(pairs):
             continue
         seen = all(shared.every for one, shared in pairs if shared and one.case == bug.seen_by)
-        if not (told and seen and min(one.share for one in every) >= EACH):
+        if not (telling and seen and min(one.share for one in every) >= EACH):
             continue
-        enough = sum(one.distinct for one in told) >= FEWEST or sum(one.bits for one in told) >= BITS
-        if enough and sum(one.share for one in told) >= SHARED * len(told):
+        enough = sum(one.distinct for one in telling) >= FEWEST or sum(one.bits for one in telling) >= BITS
+        if enough and sum(one.share for one in telling) >= SHARED * len(telling):
             likely[bug] = sum(one.share for one in every)
     return max(likely, key=lambda bug: likely[bug], default=None)
 

@@ -119,9 +119,9 @@ class Together(Alone):
                 value = args[number] if number < len(args) else kwargs.get(argument.name, ())
                 for tensor in leaves(value) if argument.is_write else ():
                     self._apart(tensor)
-            own = each(self.given, (args, kwargs))
+            originals = each(self.given, (args, kwargs))
             for run in range(self.count):
-                run_args, run_kwargs = of_run(run, own)
+                run_args, run_kwargs = of_run(run, originals)
                 func(*run_args, **run_kwargs)
         return func(*args, **kwargs)
 

@@ -85,8 +85,8 @@ def candidate_of(callee: Callee, reference: Reference, session: Session) -> Cand
 def _is_attached(callee: Callee, contract: Contract, session: Session, call: Call) -> bool:
     """Returns whether a result of the candidate is attached to the graph."""
     asked = replace(contract, outputs=("attached",), fewest=1, writes=())
-    came = _runner(callee, asked, CallForm(0, asked=True), session).examine(call).first
-    return came.trouble is None and bool(came.outputs[0])
+    outcome = _runner(callee, asked, CallForm(0, asked=True), session).examine(call).first
+    return outcome.trouble is None and bool(outcome.outputs[0])
 
 
 def _runner(

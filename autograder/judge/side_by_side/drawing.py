@@ -27,9 +27,9 @@ def drawn_like(
     if not tensor.is_floating_point():
         low, high = int(tensor.min()), int(tensor.max())
         if distinct and _are_distinct(tensor) and high - low < MOST:
-            own = tensor.reshape(-1) if low < 0 else torch.arange(low, high + 1, dtype=tensor.dtype)
-            if (count := math.prod(shape)) <= own.numel():
-                return own[torch.randperm(own.numel(), generator=generator)[:count]].reshape(tuple(shape))
+            pool = tensor.reshape(-1) if low < 0 else torch.arange(low, high + 1, dtype=tensor.dtype)
+            if (count := math.prod(shape)) <= pool.numel():
+                return pool[torch.randperm(pool.numel(), generator=generator)[:count]].reshape(tuple(shape))
         if low < 0:
             return _picked(tensor, generator, shape)
         return torch.randint(low, high + 1, shape, generator=generator, dtype=tensor.dtype)

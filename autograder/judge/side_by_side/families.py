@@ -177,11 +177,11 @@ def _layouts(given: Args, floats: list[int], fresh: Arguments) -> Iterator[Famil
 
 def _layouts_alone(reference: Reference, fresh: Arguments) -> Iterator[Family]:
     """Each tensor in a layout that no other has: a kernel may read one through the strides of another."""
-    given, names = reference.given, reference.names
-    tensors = [i for i, a in enumerate(given) if isinstance(a, Tensor) and a.dim() and a.numel() > 1]
+    example, names = reference.given, reference.names
+    tensors = [i for i, a in enumerate(example) if isinstance(a, Tensor) and a.dim() and a.numel() > 1]
     for number in tensors[:LAID_OUT] if len(tensors) > 1 else ():
         for word, view in ALONE:
-            if (given[number].dim() > 1) is (view is not views.every_second):
+            if (example[number].dim() > 1) is (view is not views.every_second):
                 what = f"{names[number]} alone lies in memory otherwise: {word}."
                 alone = fresh.each(draw.same.view(view), names[number])
                 yield Family(f"{names[number]} alone, {word}", what, alone, "layout")
@@ -279,8 +279,8 @@ def other_sizes(dimension: Dimension, given: Args) -> list[int]:
     most = max(MOST, 2 * dimension.elements(given, size))  # an example that is larger grows as well
     fitting = [s for s in (7, past, *BLOCKS) if s != size and dimension.elements(given, s) <= most]
     block = next((s for s in BLOCKS if s in fitting and s > past), None)
-    found = [s for s in dict.fromkeys(fitting) if s not in BLOCKS or s in (past, block)]
-    return [*found, 1, 0] if size != 1 else [*found, 0]
+    sizes = [s for s in dict.fromkeys(fitting) if s not in BLOCKS or s in (past, block)]
+    return [*sizes, 1, 0] if size != 1 else [*sizes, 0]
 
 
 def _of_floats(change: TensorChange) -> Values:

@@ -50,14 +50,14 @@ class Widened(TorchDispatchMode):
 
     def remarks(self) -> tuple[str, ...]:
         """Returns what a report says of it."""
-        found = []
+        sentences = []
         if self.widened:
-            found.append(
+            sentences.append(
                 f"The reference converts to float32 in {_listed(self.widened)}; here it stays in float64 there."
             )
         if self.rounded:
-            found.append(f"The reference rounds to {_listed(self.rounded)}: its own result is what is expected.")
-        return tuple(found)
+            sentences.append(f"The reference rounds to {_listed(self.rounded)}: its own result is what is expected.")
+        return tuple(sentences)
 
 
 @lazily

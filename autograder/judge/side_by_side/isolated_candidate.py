@@ -107,13 +107,13 @@ def isolated_candidate(
                 raise CandidateError(opened.trouble.message)
             return plain
     needed = {name: ANY_NUMBER for name in theirs if opened and tries.first(frozenset({name})).trouble}
-    found = replace(plain, closed=closed - frozenset(needed), basic=opened is None, needed=frozenset(needed))
+    candidate = replace(plain, closed=closed - frozenset(needed), basic=opened is None, needed=frozenset(needed))
     launches = bool((opened or basic).launches)
     if launches:
-        method = _with_kernels(theirs, needed, tries.proof(found))
+        method = _with_kernels(theirs, needed, tries.proof(candidate))
     else:
         method = method_of(theirs, needed, False, basic.trouble.operator if basic.trouble else None)
-    return _with_gradients(replace(found, launches=launches, method=method), reference, tries)
+    return _with_gradients(replace(candidate, launches=launches, method=method), reference, tries)
 
 
 class _Tries:
@@ -145,17 +145,17 @@ class _Tries:
         form = replace(found.form, asked=True, basic=False)  # closed to none: `_with_gradients` finds what it calls
         contract = replace(self.forward, form=form, outputs=("attached",), fewest=1, writes=())
         with _runner(found, contract) as runner:
-            came = runner.once(Call(self.reference.arguments))
-        return came.trouble is None and bool(came.outputs[0])
+            outcome = runner.once(Call(self.reference.arguments))
+        return outcome.trouble is None and bool(outcome.outputs[0])
 
     def gradients(self, found: IsolatedCandidate) -> Outcome:
         """Returns what comes of a call with gradients."""
         args = self.reference.arguments
         upstream = self.reference.upstream(args, torch.Generator().manual_seed(0))
-        given = args + upstream
-        layouts = tuple((r.dtype, r.shape) for r in self.reference.native(given, len(upstream)))
+        arguments = args + upstream
+        layouts = tuple((r.dtype, r.shape) for r in self.reference.native(arguments, len(upstream)))
         with found.alone(self._contract(gradients=True), len(upstream)) as runner:
-            return runner.once(Call(given, layouts))
+            return runner.once(Call(arguments, layouts))
 
     def _without(self, closed: frozenset[str], basic: bool, needed: frozenset[str] = frozenset()) -> Isolated:
         form, allowed = replace(self.plain.form, basic=basic), self.forward.allowed | needed
@@ -170,11 +170,11 @@ def _shown(proof: Proof) -> Shown:
 
 def _outside(proof: Proof) -> dict[str, int]:
     """The operators that compute among the recorded steps, with their elements."""
-    found: Counter[str] = Counter()
+    elements_of: Counter[str] = Counter()
     for name, elements in proof.computes_outside.items():
         if elements and ATEN.base(name) not in MOVES:  # a sum over no rows computes nothing
-            found[ATEN.base(name)] += elements
-    return found
+            elements_of[ATEN.base(name)] += elements
+    return elements_of
 
 
 def _runner(

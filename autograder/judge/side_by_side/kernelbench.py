@@ -36,12 +36,12 @@ def problem(path: str, seed: int) -> Problem:
     _refuse_another_form(path)
     model, inputs, initial = (found(f"{path}:{name}") for name in PARTS)
     _shrink_as_far_as(lambda: model(*initial())(*inputs()), sys.modules[inputs.__module__], inputs)
-    given = tuple(initial())
+    initial_arguments = tuple(initial())
 
     def arguments(seed: int) -> Args:
         return tuple(inputs())
 
-    return Problem(Callee.made(model, given, seed), arguments, given)
+    return Problem(Callee.made(model, initial_arguments, seed), arguments, initial_arguments)
 
 
 def solution(path: str, initial: Args, seed: int) -> Any:
@@ -93,8 +93,8 @@ def _shrink(module: Any, inputs: Callable[[], Any], small: int) -> None:
 
 def _sizes(value: object) -> tuple[int, ...]:
     """The sizes that a number of the module is, or a tuple of numbers, such as a shape."""
-    found = value if isinstance(value, tuple) else (value,)
-    return found if all(type(size) is int for size in found) else ()
+    sizes = value if isinstance(value, tuple) else (value,)
+    return sizes if all(type(size) is int for size in sizes) else ()
 
 
 def _elements(inputs: Callable[[], Any]) -> int:

@@ -103,7 +103,7 @@ def example_for(arguments: Any, like: str | None) -> Example:
 
 def _exercise(name: str) -> Exercise:
     for one in (name, f"{name}_forward"):
-        found = EXERCISES.get(one)
-        if isinstance(found, Exercise):
-            return found
+        record = EXERCISES.get(one)
+        if isinstance(record, Exercise):
+            return record
     raise CompareError(f"there is no exercise {name} (`graded-kernels list` shows them)")

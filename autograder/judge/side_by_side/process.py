@@ -24,9 +24,10 @@ class TableProcess:
         self.seconds = seconds
         self._said = tempfile.TemporaryFile()
         self._folder = tempfile.TemporaryDirectory(prefix="compare-", ignore_cleanup_errors=True)
-        own = {"OMP_NUM_THREADS": "1", "TMPDIR": self._folder.name}  # one thread: there is a process for every core
+        # One thread: there is a process for every core.
+        variables = {"OMP_NUM_THREADS": "1", "TMPDIR": self._folder.name}
         self._closed = False
-        self._server = LineServer(f"{__package__}.table_worker", os.environ | own, self._said)
+        self._server = LineServer(f"{__package__}.table_worker", os.environ | variables, self._said)
 
     def __enter__(self) -> Self:
         return self
@@ -46,15 +47,15 @@ class TableProcess:
         self._said.seek(0)
         self._said.truncate()
         try:
-            found: dict[str, Any] = json.loads(next(self._server.ask(job.to_json(), self._late)))
+            verdict: dict[str, Any] = json.loads(next(self._server.ask(job.to_json(), self._late)))
         except (EOFError, ValueError) as error:
             late = str(error) if isinstance(error, EOFError) else ""
             self._empty()
             status, why = ("timeout", late) if late else ("crashed", self._last_words())
             return about(job) | without_report(status, why) | {"final": False}
-        if UNFIT in found:
-            raise NoWorker(found[UNFIT])
-        return found
+        if UNFIT in verdict:
+            raise NoWorker(verdict[UNFIT])
+        return verdict
 
     def _empty(self) -> None:
         """Removes what the process left that ended."""

@@ -121,15 +121,17 @@ class Reference:
 
     def remarks(self) -> tuple[str, ...]:
         """Returns what a report says of it."""
-        found = [*self.mode.remarks()]
+        sentences = [*self.mode.remarks()]
         if self.kept:
             which = "float8 as it is" if self.kept == FLOAT8 else "its arguments as they are, not in float64"
-            found.append(f"The reference gets {which}: it reads their bits, or takes nothing else.")
+            sentences.append(f"The reference gets {which}: it reads their bits, or takes nothing else.")
         if any(kind in FLOAT8 for kind in self._kinds):
-            found.append("A float8 result has to be the number that is right, but where rounding decides between two.")
+            sentences.append(
+                "A float8 result has to be the number that is right, but where rounding decides between two."
+            )
         if self.open.beyond:
-            found.append(BEYOND)
-        return (*found, *([DRAWS.format(named(self.called.draws))] if self.called.draws else []))
+            sentences.append(BEYOND)
+        return (*sentences, *([DRAWS.format(named(self.called.draws))] if self.called.draws else []))
 
     @cached_property
     def rounds_within(self) -> bool:
@@ -158,8 +160,8 @@ class Reference:
         """The reference in float64, with float8 among its arguments, and its results rounded to float8 where they
         are.
         """
-        callee, given = self.callee, self.callee.backward
-        backward = given and (lambda *args: given(*self._in_float64(args)))
+        callee, narrow = self.callee, self.callee.backward
+        backward = narrow and (lambda *args: narrow(*self._in_float64(args)))
         function = lambda *args: self._rounded(callee.results(self._in_float64(args)))  # noqa: E731
         return replace(callee, function=function, backward=backward)
 
@@ -182,7 +184,9 @@ class Reference:
 
     def with_parameters(self, args: Args, generator: torch.Generator | None = None) -> Args:
         """These inputs, then a module's parameters in the dtype that the inputs have now. generator: of other ones."""
-        before, now = (next((a.dtype for a in Tree(found).differentiable), None) for found in (self.given, args))
+        before, now = (
+            next((a.dtype for a in Tree(arguments).differentiable), None) for arguments in (self.given, args)
+        )
 
         def cast(value: Tensor) -> Tensor:
             value = varied(value, generator) if generator else value
@@ -218,15 +222,15 @@ class Reference:
         if not self.open.made:
             return None
         args = self.widened(args)
-        own, upstream = (args[:-above], args[-above:]) if above else (args, ())
+        inputs, upstream = (args[:-above], args[-above:]) if above else (args, ())
 
         def results() -> Args:
-            return self.exact_with_gradients(own, upstream) if above else self.exact(own)
+            return self.exact_with_gradients(inputs, upstream) if above else self.exact(inputs)
 
-        found = results()
+        first = results()
         with self.open.holding(1):
             again = results()
-        return tuple((a != b) & ~(a.isnan() & b.isnan()) for a, b in zip(found, again, strict=True))
+        return tuple((a != b) & ~(a.isnan() & b.isnan()) for a, b in zip(first, again, strict=True))
 
     def repeats(self, args: Args) -> bool:
         """Returns whether it writes several values to one index for these inputs, and does not for the example."""
@@ -243,7 +247,7 @@ class Reference:
         """
         left_out = list(self.callee.signature.parameters.values())[len(self.given) :] if self.callee.signature else []
         numbers = {p.name: p.default for p in left_out if type(p.default) is float and p.kind is not p.POSITIONAL_ONLY}
-        rounded = {name: number for name, given in numbers.items() if (number := as_float32(given)) != given}
+        rounded = {name: number for name, exact in numbers.items() if (number := as_float32(exact)) != exact}
         before = self.callee
         if rounded:
             self.callee = replace(before, function=partial(before.function, **rounded))
@@ -284,11 +288,11 @@ class Reference:
         """
         with torch.no_grad():
             results = self._results(Tree(args).copied())
-        drawn, own = [], torch.Generator()
-        own.manual_seed(int(torch.randint(2**62, (), generator=generator)))
+        drawn, chance = [], torch.Generator()
+        chance.manual_seed(int(torch.randint(2**62, (), generator=generator)))
         for result in Tree(results).differentiable:
-            dy = torch.randn(result.shape, generator=own)
-            zero = torch.rand(result.shape, generator=own) < UPSTREAM_ZEROS
+            dy = torch.randn(result.shape, generator=chance)
+            zero = torch.rand(result.shape, generator=chance) < UPSTREAM_ZEROS
             zero.view(-1)[:1] = False  # a kernel that reads this one for all gives no zeros, which would look like less
             drawn.append(dy.masked_fill(zero, 0).to(result.dtype))
         return tuple(drawn)
@@ -298,14 +302,14 @@ class Reference:
         float64, or that it returns something else than for the example; "" where it takes them.
         """
         try:
-            found = self._called(args)[0]
+            results = self._called(args)[0]
             self._called(args, wide=True)
         except CompareError as error:
             return f"does not return what it returns for the example: {error}"
         except Exception as error:
             return f"raises {_told(error)}"
         wanted = len(self.outputs)
-        return "" if len(found) == wanted else f"returns {len(found)} tensors here, and {wanted} for the example"
+        return "" if len(results) == wanted else f"returns {len(results)} tensors here, and {wanted} for the example"
 
     def refuses_gradients(self, args: Args) -> str:
         """Returns what it raises where its gradients for these arguments are asked for; "" where it has them. Without a
@@ -353,8 +357,8 @@ class Reference:
         return tuple(r for r in results if not any(r is a for a in written))
 
     def _written(self, args: Args) -> dict[str, Tensor]:
-        given = dict(zip(self.names, args, strict=False))
-        return {name: given[name] for name in self.writes}
+        arguments = dict(zip(self.names, args, strict=False))
+        return {name: arguments[name] for name in self.writes}
 
 
 JUDGED = (

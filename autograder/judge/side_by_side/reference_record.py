@@ -31,10 +31,10 @@ class Compared(Exercise):
     def dtypes(self, args: Args) -> tuple[torch.dtype, ...]:
         """As the reference returns them; a gradient has the dtype of its argument, what is written its own."""
         assert self.reference is not None
-        own = args[: len(args) - self.above]
-        given = [a.dtype for a in Tree(own).differentiable] if self.above else []
+        inputs = args[: len(args) - self.above]
+        gradients = [a.dtype for a in Tree(inputs).differentiable] if self.above else []
         written = [t.dtype for t in self.contract.written(args).values()]
-        return (*self.reference.dtypes(own), *given, *written)
+        return (*self.reference.dtypes(inputs), *gradients, *written)
 
     def widened(self, args: Args) -> Args:
         """As `Reference.widened`."""
@@ -60,33 +60,35 @@ class Compared(Exercise):
         """
         assert self.reference is not None
         estimated, native = super().floors(args, bonus, estimate), self.reference.native(args, self.above)
-        half = next((own.dtype for own in native if own.dtype in HALVES), None)
+        half = next((result.dtype for result in native if result.dtype in HALVES), None)
         inside = half and self.reference.rounds_within
         rounded = self.reference.rounded(args, self.above, half) if half and inside else native
         exact = self.exact(args)
         moved = self._moved_by_numbers(args, exact)
         gradients = len(Tree(args).differentiable) - self.above if self.above else 0
-        given = [*map(comparable, parts(args))]
-        nan, infinite = (any(bool(kind(a).any()) for a in given) for kind in (torch.isnan, torch.isinf))
-        nan = nan or not given  # of integers alone, NaN is what the reference says a code means
-        found: list[torch.Tensor | float] = []
-        for number, (floor, value, own, coarse) in enumerate(zip(estimated, exact, native, rounded, strict=True)):
+        inputs = [*map(comparable, parts(args))]
+        nan, infinite = (any(bool(kind(a).any()) for a in inputs) for kind in (torch.isnan, torch.isinf))
+        nan = nan or not inputs  # of integers alone, NaN is what the reference says a code means
+        floors: list[torch.Tensor | float] = []
+        for number, (floor, value, result, coarse) in enumerate(zip(estimated, exact, native, rounded, strict=True)):
             if not value.is_floating_point():
-                found.append(torch.maximum(torch.as_tensor(floor, dtype=torch.float64), _error(value.double(), own)))
+                floors.append(
+                    torch.maximum(torch.as_tensor(floor, dtype=torch.float64), _error(value.double(), result))
+                )
                 continue
-            gradient, dtype = number >= len(exact) - gradients, own.dtype
+            gradient, dtype = number >= len(exact) - gradients, result.dtype
             wide = torch.as_tensor(floor, dtype=torch.float64).expand(value.shape)
-            wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, own)) + moved[number]
+            wide = torch.maximum(_of_gradient(wide) if gradient else wide, _reached(value, result)) + moved[number]
             if dtype != torch.float32 and (gradient or self.reference.rounds_within):
-                wide = torch.maximum(wide, 4 * _of_rows(torch.maximum(_error(value, own), _error(value, coarse))))
-            stored, own = value.to(dtype).double(), own.double()
+                wide = torch.maximum(wide, 4 * _of_rows(torch.maximum(_error(value, result), _error(value, coarse))))
+            stored, result = value.to(dtype).double(), result.double()
             unknown = ~stored.isfinite() & (value.isfinite() | (gradient or infinite)) | (value.isnan() & (not nan))
-            unknown = unknown | (gradient and (nan or infinite)) | (nan & (own.isnan() != value.isnan()))
-            unknown = unknown | (~own.isfinite() & (stored.isfinite() | (own.isnan() & ~stored.isnan())))
+            unknown = unknown | (gradient and (nan or infinite)) | (nan & (result.isnan() != value.isnan()))
+            unknown = unknown | (~result.isfinite() & (stored.isfinite() | (result.isnan() & ~stored.isnan())))
             saturates = dtype in FLOAT8  # where others give infinity
             unknown = unknown | (stored.isinf() & (coarse.isnan() | saturates))
-            found.append(wide.masked_fill(unknown, torch.inf))
-        return tuple(found)
+            floors.append(wide.masked_fill(unknown, torch.inf))
+        return tuple(floors)
 
     def _moved_by_numbers(self, args: Args, exact: Args) -> tuple[torch.Tensor | float, ...]:
         """Returns how far each result moves where the numbers among arguments and attributes are rounded to float32."""
@@ -137,8 +139,8 @@ def record_of(reference: Reference, families: list[Family], gradients: bool, nam
         outputs += tuple(f"d{name}" for name in _floating_names(reference))
 
     def oracle(*args: Any) -> Args:
-        own, upstream = args[: len(args) - above], args[len(args) - above :]
-        return reference.exact_with_gradients(own, upstream) if gradients else reference.exact(own)
+        inputs, upstream = args[: len(args) - above], args[len(args) - above :]
+        return reference.exact_with_gradients(inputs, upstream) if gradients else reference.exact(inputs)
 
     oracle = signed(oracle, names)
     return Compared(
@@ -160,8 +162,8 @@ def called_with(reference: Reference, family: Family, generator: torch.Generator
     """Returns what a family calls the candidate with: its inputs, a module's parameters, upstream gradients. Raises
     CompareError as `drawn` does.
     """
-    made = drawn(reference, family, generator)
-    args = reference.with_parameters(made, generator if family.parameters else None)
+    arguments = drawn(reference, family, generator)
+    args = reference.with_parameters(arguments, generator if family.parameters else None)
     return args + family.upstream(reference.upstream(args, generator)) if gradients else args
 
 

@@ -71,17 +71,17 @@ class Smallest:
             return False
         reference, above = self.record.reference, self.record.above
         assert reference is not None
-        own, upstream = self.args[: len(self.args) - above], self.args[len(self.args) - above :]
+        inputs, upstream = self.args[: len(self.args) - above], self.args[len(self.args) - above :]
         try:
-            changed = reference.parted(change(own))
+            changed = reference.parted(change(inputs))
             if all(
                 a is b or (isinstance(a, Tensor) and Tree((a,)).same_bits((b,)))
-                for a, b in zip(own, changed, strict=True)
+                for a, b in zip(inputs, changed, strict=True)
             ):
                 return False
             if reference.refuses(changed) or (above and reference.refuses_gradients(changed)):
                 return False
-            if above and any(a.shape != b.shape for a, b in zip(own, changed, strict=True) if isinstance(a, Tensor)):
+            if above and any(a.shape != b.shape for a, b in zip(inputs, changed, strict=True) if isinstance(a, Tensor)):
                 upstream = reference.upstream(changed, torch.Generator().manual_seed(0))
             result = self._judged(changed + upstream)
         except (RuntimeError, ValueError, IndexError, TypeError):  # the reference takes it no more
@@ -98,12 +98,11 @@ class Smallest:
     def _sentence(self) -> str:
         worst, names = self.worst, self.record.parameters
         assert worst is not None
-        given = ", ".join(f"{name} = {_shown(value)}" for name, value in zip(names, self.args, strict=False))
+        inputs = ", ".join(f"{name} = {_shown(value)}" for name, value in zip(names, self.args, strict=False))
         place = f"[{', '.join(map(str, worst.index))}]" if worst.index else ""
-        came, expected = f"{worst.got:.8g}", f"{worst.expected or 0:.8g}"  # 0 is meant where -0 came about
-        return (
-            f"The smallest input found that fails: {given}; {worst.output}{place} is {came} and should be {expected}."
-        )
+        actual, expected = f"{worst.got:.8g}", f"{worst.expected or 0:.8g}"  # 0 is meant where -0 came about
+        said = f"{worst.output}{place} is {actual} and should be {expected}."
+        return f"The smallest input found that fails: {inputs}; {said}"
 
 
 def _at_size(dimension: Dimension, size: int, args: Args) -> Args:

@@ -200,14 +200,14 @@ def _options(given: Any) -> Options:
         raise ValueError(f"options should be an object, not {given!r:.60}")
     if unknown := given.keys() - known.keys():
         raise ValueError(f"there is no option {min(unknown)!r}; there are {', '.join(known)}")
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for name, value in given.items():
         wanted: type = list if isinstance(known[name], tuple) else bool
         if not isinstance(value, wanted) or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
             raise ValueError(f"the option {name} should be {_WORDS[wanted]}, not {value!r:.60}")
-        found[name] = tuple(value) if isinstance(value, list) else value
-    if unknown := set(found.get("computes", ())) - set(KINDS):
+        options[name] = tuple(value) if isinstance(value, list) else value
+    if unknown := set(options.get("computes", ())) - set(KINDS):
         raise ValueError(f"no candidate computes {min(unknown)!r}; there are {', '.join(KINDS)}")
-    if "only" in found:
-        found["only"] = tuple(one.value for one in Quality.named(found["only"]))
-    return Options(**found)
+    if "only" in options:
+        options["only"] = tuple(one.value for one in Quality.named(options["only"]))
+    return Options(**options)

@@ -42,21 +42,21 @@ def verdict(job: ComparisonJob) -> dict[str, Any]:
                 KINDS if options.any_method else kinds_of(options.computes),
             )
     except CandidateError as error:
-        found = without_report("candidate", str(error), score=0.0)
+        result = without_report("candidate", str(error), score=0.0)
     except CompareError as error:
-        found = without_report("job", str(error))
+        result = without_report("job", str(error))
     except SandboxError:
         raise
     except Exception as error:
-        found = without_report("job", f"the comparison stopped with {type(error).__name__}: {error}")
+        result = without_report("job", f"the comparison stopped with {type(error).__name__}: {error}")
     else:
         # A candidate that computed too long did so by itself, and what it did not reach is wrong.
-        own = any(case.code == Trouble.OWN_TIME for case in report.cases)
-        late = report.timed_out and not report.passed and not own
+        own_time = any(case.code == Trouble.OWN_TIME for case in report.cases)
+        late = report.timed_out and not report.passed and not own_time
         counts = {what: 0 for what in ("pass", "fail", "error", "not-run")}
         for case in report.cases:
             counts[case.status] += 1
-        found = {
+        result = {
             "status": "timeout" if late else "judged",
             "passed": report.passed,
             "correct": report.correct,
@@ -73,7 +73,7 @@ def verdict(job: ComparisonJob) -> dict[str, Any]:
             "causes": [_told(cause) for cause in report.causes[:CAUSES]],
         }
     took = {"wall": round(time.monotonic() - began, 2), "processor": round(time.process_time() - busy, 2)}
-    return about(job) | found | {"final": found["status"] != "timeout", "seconds": took}
+    return about(job) | result | {"final": result["status"] != "timeout", "seconds": took}
 
 
 def _told(cause: Cause) -> dict[str, Any]:
@@ -107,8 +107,8 @@ def _named(job: ComparisonJob) -> Iterator[tuple[str, str | Code, str | None]]:
             else:
                 candidate = _named_in(job.candidate, Path(folder), f"candidate_{job.key[:12]}")
             reference = _named_in(job.reference, Path(folder), f"reference_{job.key[:12]}")
-            given = job.arguments
-            arguments = _named_in(given, Path(folder), f"reference_{job.key[:12]}") if given else None
+            drawing = job.arguments
+            arguments = _named_in(drawing, Path(folder), f"reference_{job.key[:12]}") if drawing else None
             yield reference, candidate, arguments
         finally:
             added = {Path(one) for one in (*sys.path, folder) if one not in path} | {Path.cwd()}
@@ -168,7 +168,7 @@ def main() -> None:
     answers: TextIO = keep_stdout()
     for line in LineServer.questions():
         try:
-            found = verdict(ComparisonJob.from_json(line))
+            result = verdict(ComparisonJob.from_json(line))
         except (OtherVersions, SandboxError) as error:
-            found = {UNFIT: str(error)}
-        print(json.dumps(found), file=answers, flush=True)
+            result = {UNFIT: str(error)}
+        print(json.dumps(result), file=answers, flush=True)

@@ -53,10 +53,10 @@ class Work:
         theirs.
         """
         records = source.digest_of_offered()
-        found = {"grader": source.digest(), "python": platform.python_version()} | (
+        versions = {"grader": source.digest(), "python": platform.python_version()} | (
             {"records": records} if records else {}
         )
-        return found | {library: _version(library) for library in LIBRARIES}
+        return versions | {library: _version(library) for library in LIBRARIES}
 
     def to_json(self) -> str:
         """The job as JSON with its key, by which a worker can tell whether it has the same versions."""
@@ -68,8 +68,8 @@ class Work:
         data = json.loads(text)
         key, job = data.pop("key"), cls.of(data)
         if job.key != key:
-            found = ", ".join(f"{name} {version[:12]}" for name, version in cls.versions().items())
-            raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {found}")
+            versions = ", ".join(f"{name} {version[:12]}" for name, version in cls.versions().items())
+            raise OtherVersions(f"{platform.node()} has other versions than the machine that asks: {versions}")
         return job
 
 
@@ -105,8 +105,8 @@ class Job(Work):
         from ..records.external_records import read_cases, read_text
         from ..records.table import find
 
-        own = read_text(record, exercise) if record else None
-        return own, read_cases(cases, own or find(exercise)) if cases else ()
+        teachers = read_text(record, exercise) if record else None
+        return teachers, read_cases(cases, teachers or find(exercise)) if cases else ()
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> Self:

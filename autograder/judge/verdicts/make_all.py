@@ -51,13 +51,13 @@ def make_all(
     running = len(threads)
     try:
         while running:
-            found = done.get()
-            if isinstance(found, BaseException):
-                raise found
-            if found is None:
+            result = done.get()
+            if isinstance(result, BaseException):
+                raise result
+            if result is None:
                 running -= 1
             else:
-                yield found
+                yield result
     finally:
         ended.set()
         if stop:

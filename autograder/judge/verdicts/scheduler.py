@@ -90,10 +90,10 @@ class Cluster:
             job = running.pop(future)
             fill()  # a worker has its next check while the verdict of the last one is read and written to the disk
             if future.status == "finished":
-                found = json.loads(future.result())
-                if UNFIT in found:
-                    raise NoWorker(f"a worker cannot be used: {found[UNFIT]}")
-                yield job, found
+                result = json.loads(future.result())
+                if UNFIT in result:
+                    raise NoWorker(f"a worker cannot be used: {result[UNFIT]}")
+                yield job, result
             elif isinstance(future.exception(), KilledWorker):
                 yield job, None
             else:

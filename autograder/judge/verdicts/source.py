@@ -43,24 +43,24 @@ def digest(house: Path = HOUSE, decides: tuple[str, ...] = DECIDES) -> str:
 def digest_of_offered() -> str:
     """The same of the packages that offer exercises; "" where there is none."""
     places = [Path(place) for place in Offers(course=False).files]
-    found = sorted(path for place in places for path in (place.rglob("*.py") if place.is_dir() else [place]))
-    return _digest((path.name, path) for path in found if path.suffix == ".py") if found else ""
+    offered = sorted(path for place in places for path in (place.rglob("*.py") if place.is_dir() else [place]))
+    return _digest((path.name, path) for path in offered if path.suffix == ".py") if offered else ""
 
 
 def _digest(named: Iterable[tuple[str, Path]]) -> str:
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for name, path in named:
         content = code(path.read_text(encoding="utf-8")).encode()
-        found.update(f"{name} {len(content)}\n".encode() + content)
-    return found.hexdigest()
+        sha256.update(f"{name} {len(content)}\n".encode() + content)
+    return sha256.hexdigest()
 
 
 def files(house: Path = HOUSE, decides: tuple[str, ...] = DECIDES) -> Iterator[Path]:
     """The files that decide, in order."""
     for place in decides:
         paths = sorted(house.glob(place)) if "*" in place else [(house / place).resolve()]
-        found = [one for path in paths for one in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
-        yield from (one for one in found if one != (house / SCORES).resolve())
+        modules = [one for path in paths for one in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+        yield from (one for one in modules if one != (house / SCORES).resolve())
 
 
 def code(source: str) -> str:

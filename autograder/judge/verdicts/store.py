@@ -91,11 +91,11 @@ class Store:
         """
         from .make import FAILED, check
 
-        for job, found in cluster.run(jobs, check):
-            if found and FAILED in found:
-                yield job, found[FAILED]
+        for job, result in cluster.run(jobs, check):
+            if result and FAILED in result:
+                yield job, result[FAILED]
                 continue
-            verdict = Verdict.of(found) if found else Verdict.left_to_a_person(job.key, job.name)
+            verdict = Verdict.of(result) if result else Verdict.left_to_a_person(job.key, job.name)
             self.put(verdict)
             yield job, verdict
 
@@ -118,11 +118,11 @@ class Store:
             lines = (self.folder / LOG).read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
             return []
-        found = []
+        entries = []
         for line in lines:
             with contextlib.suppress(ValueError):  # empty, or the last line of a full disk
-                found.append(json.loads(line))
-        return found
+                entries.append(json.loads(line))
+        return entries
 
     def clear(self, wanted: Callable[[Path], bool] = lambda path: True) -> int:
         """Removes the verdicts that are ``wanted``, and what a killed writer left behind; returns how many."""

@@ -94,7 +94,7 @@ class Verdict:
     def of(cls, data: dict[str, Any]) -> "Verdict":
         """The verdict that these fields make. Raises Damaged."""
         try:
-            found = cls(**data)
+            verdict = cls(**data)
         except TypeError as error:
             raise Damaged(str(error)) from None
         for field in fields(cls):
@@ -107,4 +107,4 @@ class Verdict:
                 good = isinstance(value, int if field.name == "checks" else str)
             if not good:
                 raise Damaged(f"{field.name} is {value!r:.60}")
-        return found
+        return verdict

@@ -216,8 +216,8 @@ def run(cell: Cell, module: types.ModuleType, go_on: bool = False, past_any: boo
             missing = _import_of(error.name, cell.source) if isinstance(error, ModuleNotFoundError) else ""
             at = error.__traceback__ and error.__traceback__.tb_next  # none where the text was not compiled
             line = cell.source.splitlines()[at.tb_lineno - 1].strip() if at else ""
-            told = f"Running the code stopped with {message}"
-            failed = failed or AnswerError(told, trace(error), ours, missing, line, stopped=message)
+            sentence = f"Running the code stopped with {message}"
+            failed = failed or AnswerError(sentence, trace(error), ours, missing, line, stopped=message)
             if at is None or not (past_any or (go_on and failed.ours)):
                 break
             code, flags = _below(cell.source, at.tb_lineno)

@@ -26,8 +26,8 @@ def body_of(operator: Any) -> Callable[..., Any] | None:
     """The function of an operator made by `torch.library.custom_op` or `triton_op`, whose steps are the operator's;
     None for others: recorder.
     """
-    made = OPDEFS.get(schema(operator).name)
-    return made._init_fn if made else None
+    definition = OPDEFS.get(schema(operator).name)
+    return definition._init_fn if definition else None
 
 
 def forward_mode() -> bool:

@@ -100,8 +100,8 @@ class FollowedCall:
 
     def unordered(self, output: int) -> str:
         """The sum by atomics that an output was computed from and whose order is chance, in words, or ""."""
-        found: str = self.histories.unordered(self.outputs[output])
-        return found
+        place: str = self.histories.unordered(self.outputs[output])
+        return place
 
     def operator(self, output: int) -> str:
         """The operator of PyTorch that an output comes from, in words; "" where a kernel stored it."""
@@ -116,5 +116,5 @@ def parting(one: FollowedElement, other: FollowedElement) -> tuple[str, ...]:
     """Where two elements part, in words: what is done in the one call, and what in the other; none where they do not,
     or that is not found.
     """
-    found = one.parting(other)
-    return (found.here, found.there) if found and found.here != found.there else ()
+    steps = one.parting(other)
+    return (steps.here, steps.there) if steps and steps.here != steps.there else ()

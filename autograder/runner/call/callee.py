@@ -106,14 +106,16 @@ class Callee:
         """The same as a function of this many inputs and the values of parameters of these names and shapes, in order.
         Its own may have other names, if their shapes in order are the same. Raises CompareError where it takes others.
         """
-        own = {name: tuple(value.shape) for name, value in self.parameters.items()}
-        if own != parameters and [*own.values()] != [*parameters.values()]:
-            names = ", ".join(sorted(n for n in own.keys() | parameters.keys() if own.get(n) != parameters.get(n))[:3])
+        shapes = {name: tuple(value.shape) for name, value in self.parameters.items()}
+        if shapes != parameters and [*shapes.values()] != [*parameters.values()]:
+            names = ", ".join(
+                sorted(n for n in shapes.keys() | parameters.keys() if shapes.get(n) != parameters.get(n))[:3]
+            )
             raise CompareError(
                 f"reference and candidate have different parameters ({names}): give them the same names and shapes, so "
                 "that both compute with the same values"
             )
-        places = [[*parameters].index(name) for name in own] if own == parameters else [*range(len(own))]
+        places = [[*parameters].index(name) for name in shapes] if shapes == parameters else [*range(len(shapes))]
 
         def call(*args: Any) -> Any:
             values = args[inputs:]
@@ -126,7 +128,7 @@ class Callee:
                 raise CompareError(
                     f"the candidate {self.name} does not take the {inputs} arguments of the example: {error}"
                 ) from None
-        return replace(self, function=call) if places != [*range(len(own))] else self
+        return replace(self, function=call) if places != [*range(len(shapes))] else self
 
     def attached(self, args: Args) -> bool:
         """Returns whether a result depends on the arguments for autograd; not where it cannot be computed so, and not
@@ -207,8 +209,8 @@ def callee_in_form(given: Any, form: CallForm) -> Callee:
     """``given``, whatever it is, as what takes all arguments that the form names; a class of modules is made. Raises
     CompareError.
     """
-    made = Callee.made(given, form.initial, form.seed)
-    callee = Callee.of(made, "candidate", form)
+    candidate = Callee.made(given, form.initial, form.seed)
+    callee = Callee.of(candidate, "candidate", form)
     return callee.matched(dict(form.parameters), form.inputs)
 
 
@@ -230,9 +232,9 @@ def _of_module(module: nn.Module, what: str) -> Callee:
     parameters = {name: value.detach() for name, value in values.items()}
 
     def call(*args: Any, **by_name: Any) -> Any:
-        own = args[len(args) - len(parameters) :]
+        values = args[len(args) - len(parameters) :]
         inputs = args[: len(args) - len(parameters)]
-        return torch.func.functional_call(module, dict(zip(parameters, own, strict=True)), inputs, by_name)
+        return torch.func.functional_call(module, dict(zip(parameters, values, strict=True)), inputs, by_name)
 
     name = type(module).__name__ or what
     return Callee(call, name, _signature(module.forward), parameters, modules=tuple(module.modules()))

@@ -43,8 +43,8 @@ class CallForm:
     def of(cls, data: dict[str, Any]) -> "CallForm":
         """The form that `to_dict` gave this of, after it was JSON."""
         parameters = tuple((name, tuple(shape)) for name, shape in data["parameters"])
-        made = {"initial": tuple(data["initial"]), "nesting": Nesting.from_data(data["nesting"])}
-        return cls(**data | {"parameters": parameters} | made)
+        fields = {"initial": tuple(data["initial"]), "nesting": Nesting.from_data(data["nesting"])}
+        return cls(**data | {"parameters": parameters} | fields)
 
     def to_dict(self) -> dict[str, Any]:
         """The form as JSON has it."""
@@ -84,17 +84,17 @@ class Contract:
         """
         if result is None and not self.outputs:
             return ()
-        found = Tree.of(result).args
-        if len(found) > len(self.outputs):
-            given = dict(zip(self.parameters, args, strict=False))
-            written = Tree(tuple(given[name] for name in self.writes if name in given)).tensors
-            return tuple(one for one in found if not any(_is(one, tensor) for tensor in written))
-        return found
+        results = Tree.of(result).args
+        if len(results) > len(self.outputs):
+            arguments = dict(zip(self.parameters, args, strict=False))
+            written = Tree(tuple(arguments[name] for name in self.writes if name in arguments)).tensors
+            return tuple(one for one in results if not any(_is(one, tensor) for tensor in written))
+        return results
 
     def written(self, args: Args) -> dict[str, torch.Tensor]:
         """The tensors of a call's arguments that the answer writes, by name: after it, the rest of its results."""
-        given = dict(zip(self.parameters, args, strict=False))
-        return Tree(tuple(given[name] for name in self.writes)).named(self.writes)
+        arguments = dict(zip(self.parameters, args, strict=False))
+        return Tree(tuple(arguments[name] for name in self.writes)).named(self.writes)
 
     def with_gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """``function``, and where there is ``gradient_of``, followed by that input's gradient (`gradient.followed`)."""

@@ -88,12 +88,12 @@ class Device:
 
 def _strays(name: str, memory: torch.Tensor) -> list[Finding]:
     before, after = (memory[:PAD] != CANARY).cpu(), (memory[-PAD:] != CANARY).cpu()
-    found = []
+    findings = []
     if before.any():
-        found.append(_stray(name, f"{PAD - int(before.int().argmax())} bytes before the beginning of {name}."))
+        findings.append(_stray(name, f"{PAD - int(before.int().argmax())} bytes before the beginning of {name}."))
     if after.any():
-        found.append(_stray(name, f"{int(after.int().argmax())} bytes past the end of {name}: mask the store."))
-    return found
+        findings.append(_stray(name, f"{int(after.int().argmax())} bytes past the end of {name}: mask the store."))
+    return findings
 
 
 def _stray(name: str, where: str) -> Finding:

@@ -34,8 +34,8 @@ class Given:
     def __init__(self, contract: Contract, args: Args, put: Callable[[str, torch.Tensor], torch.Tensor]):
         self._parameters, self._writes = contract.parameters, contract.written(args)
         self._tensors = Tree(args).named(contract.parameters)
-        own = [put(name, a) for name, a in self._tensors.items()]
-        self.copies = dict(zip(self._tensors, map(own.__getitem__, Tree(args).firsts), strict=True))
+        copies = [put(name, a) for name, a in self._tensors.items()]
+        self.copies = dict(zip(self._tensors, map(copies.__getitem__, Tree(args).firsts), strict=True))
         rest = iter(self.copies.values())
         self.handed = Tree(args).map(lambda tensor: next(rest))
         # An answer may have its tensor stand for other memory (`param.data = ...`); what was given is what it writes.
@@ -60,8 +60,8 @@ class Given:
         return tuple(name for name in self._copied if not self._left_alone(name))
 
     def _left_alone(self, name: str) -> bool:
-        given, after = self._tensors[name], self._after[name]
-        return unchanged(duplicate(given).copy_(after) if name in self._writes else given, after)
+        before, after = self._tensors[name], self._after[name]
+        return unchanged(duplicate(before).copy_(after) if name in self._writes else before, after)
 
     def relisted(self) -> tuple[str, ...]:
         """The lists that do not hold the tensors that were in them."""

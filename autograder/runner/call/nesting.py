@@ -124,18 +124,18 @@ class Nesting:
         """Of a function of the leaves: named as the parameters of ``known``, whose defaults that are left out it has,
         too. Raises TypeError where that takes no such arguments.
         """
-        given = dict(self.by_name)
+        named = dict(self.by_name)
         if known:
-            known.bind(*self.places, **given)
+            known.bind(*self.places, **named)
         parameters = [*known.parameters.values()] if known else []
         positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        bases = [name for name in positional if name not in given][: len(self.places)]
+        bases = [name for name in positional if name not in named][: len(self.places)]
         bases += [f"x{i}" for i in range(len(bases), len(self.places))]
         every = [*zip(bases, self.places, strict=True), *self.by_name]
         names: dict[str, None] = {}
         for name in (re.sub(r"\W", "_", name) for base, one in every for name in one.names(base)):
             names[next(n for n in chain([name], (f"{name}_{i}" for i in count(2))) if n not in names)] = None
-        left = (p for p in parameters if p.default is not p.empty and p.name not in (*bases, *given, *names))
+        left = (p for p in parameters if p.default is not p.empty and p.name not in (*bases, *named, *names))
         plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
         return inspect.Signature(
             [*(inspect.Parameter(n, plain) for n in names), *(p.replace(kind=p.KEYWORD_ONLY) for p in left)]

@@ -51,9 +51,9 @@ class OperatorNotes(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = named(schema(func).name)
         if name not in MOVES:
-            given = Tree((*args, *(kwargs or {}).values())).tensors
+            inputs = Tree((*args, *(kwargs or {}).values())).tensors
             noted = self.derivative if self._backward or differentiating() else self.elements
-            noted[name] += max((tensor.numel() for tensor in given), default=0)
+            noted[name] += max((tensor.numel() for tensor in inputs), default=0)
         if torch.Tag.nondeterministic_seeded in func.tags:
             self.draws[name] = None
         if func is torch.ops.aten.view.dtype and args[0].is_floating_point():

@@ -48,10 +48,10 @@ def collect(path: Path, root: Path) -> tuple[str, tuple[PackageModule, ...]]:
     parts = path.relative_to(root).with_suffix("").parts
     for top in ("", TOP):
         name = ".".join([*([top] if top else []), *parts])
-        found = _Collection(root, top, name)
+        collection = _Collection(root, top, name)
         try:
-            found.follow(name, False, _text(path))
-            return name, tuple(found.modules.values())
+            collection.follow(name, False, _text(path))
+            return name, tuple(collection.modules.values())
         except _BeyondTop:
             continue
     raise PackageError(f"{path} imports from above {root}: name a folder further up with --root")
@@ -91,10 +91,10 @@ class _Collection:
 
     def _need(self, name: str) -> bool:
         """Returns whether there is such a module below the root; then it is added, with what it imports."""
-        found = self._file(name)
-        if found is None or name == self.answer:
-            return found is not None
-        file, package = found
+        located = self._file(name)
+        if located is None or name == self.answer:
+            return located is not None
+        file, package = located
         known = self.modules.get(name)
         if known is None or (package and not known.source and file.is_file()):
             if len(self.modules) >= MOST:

@@ -138,31 +138,31 @@ class InProcess:
         """
         device = Device() if mode() == "device" else None
         put = device.put if device and self.backend == "triton" else lambda name, tensor: self.copy(tensor)
-        given = Given(self.contract, args, put)
-        machine: Machine = device or self._machine(shuffle, fill, replay, given, choice)
+        inputs = Given(self.contract, args, put)
+        machine: Machine = device or self._machine(shuffle, fill, replay, inputs, choice)
         peak = Peak()
-        for copy in given.copies.values():
+        for copy in inputs.copies.values():
             peak.exclude(copy)
         moved = MovedBytes()
-        result, trouble, finished = self._watched(given.handed, machine, peak, moved)
+        result, trouble, finished = self._watched(inputs.handed, machine, peak, moved)
         result = result if self.contract.witness else in_tensors(result)
-        trouble = trouble or self._complaint(result, given.handed, machine)
+        trouble = trouble or self._complaint(result, inputs.handed, machine)
         outcome = Outcome(trouble=trouble, traffic=dict(machine.traffic), moved=moved)
         outcome.peak, outcome.looser, outcome.undefined = peak.most, machine.looser, machine.undefined
         outcome.launches = machine.described() if launches else ()
         outcome.hints, outcome.finished = tuple(machine.hints), finished
         if trouble and trouble.code == Trouble.UNATTACHED:
-            outcome.outputs = Tree(self.contract.returned(result, given.handed)).map(apart)
+            outcome.outputs = Tree(self.contract.returned(result, inputs.handed)).map(apart)
         if outcome.trouble is None:
-            returned = self.contract.returned(result, given.handed)
+            returned = self.contract.returned(result, inputs.handed)
             outcome.findings = self._findings(returned, machine)
-            outcome.outputs = Tree(returned).map(apart) + given.written()
+            outcome.outputs = Tree(returned).map(apart) + inputs.written()
             if lost := self._before.lost():
                 outcome.trouble = Trouble("raised", OVERWRITTEN.format(lost), code="overwritten", at=lost)
             self._before = KeptResults(Tree(returned).named(self.contract.outputs))
-            outcome.mutated, outcome.relisted = given.mutated(), given.relisted()
-            outcome.reshaped = given.reshaped() if self.guarded else ()  # a module may lay out its parameters anew
-            outcome.aliased = given.aliased(returned)
+            outcome.mutated, outcome.relisted = inputs.mutated(), inputs.relisted()
+            outcome.reshaped = inputs.reshaped() if self.guarded else ()  # a module may lay out its parameters anew
+            outcome.aliased = inputs.aliased(returned)
         return outcome
 
     def parting(self, args: Args, others: Args, output: int, here: Index, there: Index) -> tuple[str, ...]:
@@ -180,11 +180,11 @@ class InProcess:
         """A call in the emulator that keeps the history of each float."""
         from ...gpu import Emulator
 
-        given = Given(self.contract, args, lambda name, tensor: self.copy(tensor))
-        self._place(given.handed)
+        inputs = Given(self.contract, args, lambda name, tensor: self.copy(tensor))
+        self._place(inputs.handed)
         with Emulator(follow=True, choice=choice) as emulator, np.errstate(all="ignore"), self.session.code():
             with ResultOperators(emulator) as operators:
-                outputs = self.contract.returned(self.function(*given.handed), given.handed)
+                outputs = self.contract.returned(self.function(*inputs.handed), inputs.handed)
         histories, launches = emulator.histories, tuple(map(launched, emulator.launches))
         assert histories is not None
         return FollowedCall(outputs, histories, next(iter(emulator.fallbacks), None), launches, operators)
@@ -258,9 +258,9 @@ class InProcess:
                 trouble = Trouble("refused", str(error), trace(error), place=_opening(error))
             except (Exception, SystemExit) as error:
                 kind, name = type(error).__name__, contract.name
-                told = f"{kind}: {error}".rstrip(": ")
-                told += TUPLE if "'tuple' object has no attribute" in told else ""
-                trouble = Trouble("raised", told, trace(error), kind)
+                sentence = f"{kind}: {error}".rstrip(": ")
+                sentence += TUPLE if "'tuple' object has no attribute" in sentence else ""
+                trouble = Trouble("raised", sentence, trace(error), kind)
                 if isinstance(error, Unattached):
                     result, trouble = error.result, replace(trouble, code=Trouble.UNATTACHED)
                 if kind == "NotImplementedError" and is_stub(self.answer):
@@ -297,8 +297,8 @@ class InProcess:
         except Exception as error:
             kind = type(error).__name__
             closed = error.operator if isinstance(error, OperatorRefused) else ""
-            own = on_purpose(error)
-            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind, operator=closed, on_purpose=own)
+            wanted = on_purpose(error)
+            return None, Trouble("raised", f"{kind}: {error}", trace(error), kind, operator=closed, on_purpose=wanted)
 
     def _complaint(self, result: object, args: Args, machine: Machine) -> Trouble | None:
         """Returns what is wrong with the result before any value is looked at."""

@@ -51,12 +51,12 @@ class Tree:
     @property
     def firsts(self) -> list[int]:
         """For each of the tensors the number of the first that it is: its own, but where a list holds one twice."""
-        found: list[int] = []
+        places: list[int] = []
         for a in self.args:
             seen: dict[int, int] = {}
             for tensor in Tree((a,)).tensors:
-                found.append(seen.setdefault(id(tensor), len(found)))
-        return found
+                places.append(seen.setdefault(id(tensor), len(places)))
+        return places
 
     @property
     def any_empty(self) -> bool:

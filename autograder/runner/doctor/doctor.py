@@ -94,9 +94,9 @@ def what_runs(findings: dict[str, Diagnosis]) -> dict[str, list[str]]:
 def examine() -> Iterator[Diagnosis]:
     """Yields every finding as soon as it is made."""
     yield python()
-    found = packages()
-    yield from found.values()
-    if found.get("triton", Diagnosis("", "problem", "")).state == "ok":
+    diagnoses = packages()
+    yield from diagnoses.values()
+    if diagnoses.get("triton", Diagnosis("", "problem", "")).state == "ok":
         yield tried("interpreter", "interpret", "Triton's interpreter runs a kernel", {"TRITON_INTERPRET": "1"})
         yield tried("compiler", "compile", "Triton compiles ahead of time, no GPU needed", {})
     yield gpu()
@@ -130,10 +130,10 @@ def requirements() -> list[Requirement]:
 def packages() -> dict[str, Diagnosis]:
     """The findings on packages, by name. Where the course was not installed, which is fine, its packages are one."""
     wanted = requirements()
-    found = {requirement.name: package(requirement) for requirement in wanted}
-    if not wanted or any(found[name].state == "ok" for name in OF_THE_COURSE):
-        return found
-    rest = {one.name: found[one.name] for one in wanted if "extra" not in str(one.marker)}
+    diagnoses = {requirement.name: package(requirement) for requirement in wanted}
+    if not wanted or any(diagnoses[name].state == "ok" for name in OF_THE_COURSE):
+        return diagnoses
+    rest = {one.name: diagnoses[one.name] for one in wanted if "extra" not in str(one.marker)}
     line = "the course (nbgrader, jupyterlab and others) is not installed: checking kernels needs none of it"
     return rest | {COURSE: Diagnosis(COURSE, "absent", line)}
 
@@ -166,8 +166,8 @@ def tried(name: str, how: str, message: str, environment: dict[str, str]) -> Dia
 def open_to_others(course: Path, groupshared: bool = False) -> list[str]:
     """The class's private files and folders in the course root that other accounts of this machine can access."""
     mask = 0o007 if groupshared else 0o077
-    found = [course / name for name in PRIVATE]
-    return [path.name for path in found if path.exists() and path.stat().st_mode & mask]
+    paths = [course / name for name in PRIVATE]
+    return [path.name for path in paths if path.exists() and path.stat().st_mode & mask]
 
 
 def close_to_others(course: Path, groupshared: bool = False) -> list[str]:
@@ -178,20 +178,20 @@ def close_to_others(course: Path, groupshared: bool = False) -> list[str]:
     mask = 0o007 if groupshared else 0o077
     for name in ("autograded", "feedback"):
         (course / name).mkdir(mode=0o777 & ~mask, exist_ok=True)
-    found = open_to_others(course, groupshared)
-    for name in found:
+    names = open_to_others(course, groupshared)
+    for name in names:
         with contextlib.suppress(PermissionError):
             (course / name).chmod((course / name).stat().st_mode & ~mask)
-    return found
+    return names
 
 
 def course_root() -> Iterator[Diagnosis]:
     """Yields whether other accounts can read the class in this folder, if there is one."""
     here = [folder for folder in (Path.cwd(), Path.cwd() / "course") if (folder / "gradebook.db").exists()]
     for folder in here[:1]:
-        if found := open_to_others(folder):
-            fix = f"cd {folder} && chmod go-rwx {' '.join(found)}"
-            yield Diagnosis("class", "problem", f"other accounts can read {', '.join(found)} of this class", fix)
+        if names := open_to_others(folder):
+            fix = f"cd {folder} && chmod go-rwx {' '.join(names)}"
+            yield Diagnosis("class", "problem", f"other accounts can read {', '.join(names)} of this class", fix)
         else:
             yield Diagnosis("class", "ok", "only you can read this class's submissions and gradebook")
 
@@ -221,10 +221,10 @@ def extension() -> Diagnosis:
 
 def isolation() -> Diagnosis:
     """Returns how well answers can be isolated: each layer is tried as grading itself tries it."""
-    found, error = run([sys.executable, "-c", SANDBOX], {})
+    printed, error = run([sys.executable, "-c", SANDBOX], {})
     if error:
         return Diagnosis("isolation", "problem", f"isolation of answers: could not be tried ({error})", REINSTALL)
-    head, *layers = (line.strip() for line in found.splitlines())
+    head, *layers = (line.strip() for line in printed.splitlines())
     missing = "".join(f"; {layer}" for layer in layers if not layer.endswith(": works"))
     if head.startswith(("isolation: strong", "isolation: good")):
         return Diagnosis("isolation", "ok", head + missing)

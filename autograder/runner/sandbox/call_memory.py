@@ -84,13 +84,13 @@ class CallMemory:
         `Outcomes` has them.
         """
         written = len(self._contract.written(self._calls[0].args))
-        found = Outcomes(self.outputs, self._contract, written, limits, source).of(ended, self._rooms, loading)
-        self._look(len(found))
-        for made, (call, (outcome, _)) in enumerate(zip(self._calls, found, strict=False), start=1):
+        child_outcomes = Outcomes(self.outputs, self._contract, written, limits, source).of(ended, self._rooms, loading)
+        self._look(len(child_outcomes))
+        for number, (call, (outcome, _)) in enumerate(zip(self._calls, child_outcomes, strict=False), start=1):
             if written and outcome.outputs:  # in the memory that was given, whatever the answer's process says
-                outcome.outputs = outcome.outputs[:-written] + self._left[made]
+                outcome.outputs = outcome.outputs[:-written] + self._left[number]
             outcome.mutated = self._mutated(call.args)
-        return found
+        return child_outcomes
 
     def _look(self, made: int) -> None:
         """Keeps what the last of the calls left in the arguments that it writes."""

@@ -102,8 +102,8 @@ class Compiler:
         with ThreadPoolExecutor(self.children, "compiling") as threads:
             try:
                 parts = [[*range(len(jobs))][first :: self.children] for first in range(min(self.children, len(jobs)))]
-                for found in threads.map(compiled, parts):
-                    answers |= found
+                for part_answers in threads.map(compiled, parts):
+                    answers |= part_answers
             except BaseException:  # an interruption: nobody waits for the children
                 worker.close()
                 raise

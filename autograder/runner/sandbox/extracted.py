@@ -72,9 +72,9 @@ def needed(source: str, name: str) -> str:
     wanted = [name]
     while wanted:
         one = wanted.pop()
-        found = {node for node in body if one in _defined(node)} - kept
-        wanted += [part.id for node in found for part in ast.walk(node) if isinstance(part, ast.Name)]
-        kept |= found
+        statements = {node for node in body if one in _defined(node)} - kept
+        wanted += [part.id for node in statements for part in ast.walk(node) if isinstance(part, ast.Name)]
+        kept |= statements
     return ast.unparse(ast.Module([node for node in body if node in kept], []))
 
 

@@ -161,9 +161,9 @@ class Host:
             their_go.shutdown(socket.SHUT_WR)  # what an answer wrote there would never be read
             ours.enter_context(go)
             theirs.enter_context(their_go)
-            given = [files["job"], files["inputs"], files["outputs"]]
-            given += [prints.theirs, status.theirs, their_go.fileno(), end.theirs]
-            socket.send_fds(control, [json.dumps(wanted).encode()], given)
+            descriptors = [files["job"], files["inputs"], files["outputs"]]
+            descriptors += [prints.theirs, status.theirs, their_go.fileno(), end.theirs]
+            socket.send_fds(control, [json.dumps(wanted).encode()], descriptors)
             message, handles, _, _ = socket.recv_fds(control, 1 << 16, 1)
             if not handles:
                 raise OSError("no child")

@@ -144,7 +144,7 @@ class Isolated:
         """Calls a Triton answer on a probe input, for the record, then on the arguments."""
         probe_input = ChildCall(call.new_probe_input().args, plan=True, needed=False)
         calls = [probe_input, ChildCall(call.args, 0, fill=call.fill), ChildCall(call.args, plan=True)]
-        calls = [replace(made, choice=call.choice) for made in calls]
+        calls = [replace(child_call, choice=call.choice) for child_call in calls]
         job, repeated = self._job_of(call), replace(call, probe_input=None)
         asked = Asked.of(self._ask(job, calls, call.layouts))
         return Proof(replace(self._answering, job=job), call, asked, lambda: self.examine(repeated).first)
@@ -203,10 +203,10 @@ class Isolated:
             except WorkerLost:
                 return _nothing(Trouble("crashed", _LOST))
             loading = self.answer.cells[ended.loaded].name if ended.loaded < steps else ""
-            found = memory.read(ended, limits, self._sources.text, loading)
-        for came in found:
-            came.outcome.launches = tuple(map(self._sources.completed, came.outcome.launches))
-        return found
+            replies = memory.read(ended, limits, self._sources.text, loading)
+        for reply in replies:
+            reply.outcome.launches = tuple(map(self._sources.completed, reply.outcome.launches))
+        return replies
 
     def _run(self, job: dict[str, Any], memory: CallMemory, task: Task, limits: Limits, process: str) -> ChildExit:
         with open(os.memfd_create("job", os.MFD_CLOEXEC), "w+b") as file:

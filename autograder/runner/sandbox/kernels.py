@@ -46,9 +46,9 @@ def cut_out(sources: Sources, plan: dict[str, Any]) -> dict[str, Any]:
     texts: dict[str, list[str]] = {}  # the kernels that each defines
     for name in dict.fromkeys([step["launch"] for step in launched] + passed):
         texts.setdefault(sources.text_with(name), []).append(name)
-    given = json.dumps([sources.helpers, plan["globals"]])
-    found = [_cut_out(text, tuple(names), given) for text, names in texts.items()]
-    first, *more = found or [{"functions": {}, "values": {}}]
+    surroundings = json.dumps([sources.helpers, plan["globals"]])
+    parts = [_cut_out(text, tuple(names), surroundings) for text, names in texts.items()]
+    first, *more = parts or [{"functions": {}, "values": {}}]
     return first | {"more": more}
 
 
@@ -59,13 +59,13 @@ def _cut_out(text: str, names: tuple[str, ...], given: str) -> dict[str, Any]:
     first, *others = names
     constants = {f"function_{i}": {"function": name} for i, name in enumerate(others)}
     try:
-        found = extract(KernelLaunch(first, text, {}, constants, modules=_MODULES, values=values, helpers=helpers))
+        extracted = extract(KernelLaunch(first, text, {}, constants, modules=_MODULES, values=values, helpers=helpers))
     except RefusedKernel as refused:
         where = f", line {refused.line}" if refused.line else ""
         raise BadPlan(f"{first}{where}: {refused.message}") from None
     except (ValueError, RecursionError) as error:
         raise BadPlan(f"{first}: {error}") from None
-    cut = {"functions": {k: asdict(f) for k, f in found.functions.items()}, "values": found.values}
+    cut = {"functions": {k: asdict(f) for k, f in extracted.functions.items()}, "values": extracted.values}
     _check_all(cut)
     return cut
 
@@ -91,9 +91,9 @@ def _check(name: str, text: str, line: int, bound: frozenset[str]) -> None:
     function = ast.parse(text).body[0]
     assert isinstance(function, ast.FunctionDef)  # that is what was cut out
     names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
-    own = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
-    own |= {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    python = {node for node in names if node.id in _PYTHON and node.id not in own and node.id not in bound}
+    local_names = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    local_names |= {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+    python = {node for node in names if node.id in _PYTHON and node.id not in local_names and node.id not in bound}
     for node in ast.walk(function):
         if node is function or (isinstance(node, _STATEMENTS + _EXPRESSIONS) and node not in python):
             continue

@@ -50,13 +50,13 @@ class Outcomes:
         rooms: for each call its range of the outputs. A child that was killed or failed did so in the last call.
         loading: the cell that was being executed when the child ended, if any.
         """
-        found = [self._one(line, room) for line, room in zip(ended.reports, rooms, strict=False)]
+        outcomes = [self._one(line, room) for line, room in zip(ended.reports, rooms, strict=False)]
         if ended.killed or ended.status:
-            return [*found[: ended.begun - 1], Came(Outcome(trouble=_end_of(ended, self.limits, loading)), Status())]
-        if len(found) < ended.begun:
+            return [*outcomes[: ended.begun - 1], Came(Outcome(trouble=_end_of(ended, self.limits, loading)), Status())]
+        if len(outcomes) < ended.begun:
             details = clean(ended.printed, status.DETAILS)
-            found.append(Came(Outcome(trouble=Trouble("crashed", _LEFT, details, cell=loading)), Status()))
-        return found
+            outcomes.append(Came(Outcome(trouble=Trouble("crashed", _LEFT, details, cell=loading)), Status()))
+        return outcomes
 
     def _one(self, line: bytes, room: tuple[int, int] | None) -> Came:
         try:

@@ -76,8 +76,8 @@ def site_folders() -> list[str]:
         if spec and spec.origin:
             folders.append(str(Path(spec.origin).parents[1]))
     order = [os.path.realpath(folder) for folder in sys.path]
-    found = dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder))
-    return sorted(found, key=lambda folder: order.index(folder) if folder in order else len(order))
+    real = dict.fromkeys(os.path.realpath(folder) for folder in folders if os.path.isdir(folder))
+    return sorted(real, key=lambda folder: order.index(folder) if folder in order else len(order))
 
 
 def view(hidden: Iterable[str] = ()) -> FileView:
@@ -111,13 +111,13 @@ class Offers:
     def files(self) -> list[str]:
         """Files and folders of the packages, whole: what is right may be anywhere in them. Nothing is imported."""
         names = {point.module.partition(".")[0] for point in self.points}
-        found: list[str] = []
+        paths: list[str] = []
         for spec in filter(None, map(PathFinder.find_spec, sorted(names))):
             if spec.submodule_search_locations is not None:
-                found += spec.submodule_search_locations
+                paths += spec.submodule_search_locations
             elif spec.origin:
-                found += [spec.origin, *glob.glob(f"{Path(spec.origin).parent}/__pycache__/{spec.name}.*.pyc")]
-        return found
+                paths += [spec.origin, *glob.glob(f"{Path(spec.origin).parent}/__pycache__/{spec.name}.*.pyc")]
+        return paths
 
 
 def _compositions() -> Iterator[str]:

@@ -72,11 +72,11 @@ def probe() -> Probe:
         with open(canary, "w") as file:
             file.write("not for you")
         settings = {"canary": canary, "port": server.getsockname()[1], "pid": os.getpid()}
-        found = {**_tried(settings, names[1:], walled=False), **_tried(settings, names[:1], walled=True)}
+        problems = {**_tried(settings, names[1:], walled=False), **_tried(settings, names[:1], walled=True)}
     if not syscalls.known():
-        found["seccomp"] = "no table of system calls for this processor"
-    found["memory watch"] = _memory_watch()
-    layers = tuple(Layer(name, not found[name], found[name]) for name in (*names, "memory watch"))
+        problems["seccomp"] = "no table of system calls for this processor"
+    problems["memory watch"] = _memory_watch()
+    layers = tuple(Layer(name, not problems[name], problems[name]) for name in (*names, "memory watch"))
     works = {layer.name for layer in layers if layer.works}
     kept_in = {"seccomp", "limits", "memory watch"} <= works
     if kept_in and {"bubblewrap", "landlock"} <= works:
@@ -90,14 +90,14 @@ def require(level: str) -> Probe:
     """Returns the probe if it gives at least ``level``. Raises SandboxError, and ValueError for an unknown level."""
     if level not in LEVELS:
         raise ValueError(f"{level!r} is not a level of isolation; there are {', '.join(LEVELS)}")
-    found = probe()
-    if found.level is None or LEVELS.index(found.level) < LEVELS.index(level):
-        missing = "; ".join(str(layer) for layer in found.layers if not layer.works)
+    reached = probe()
+    if reached.level is None or LEVELS.index(reached.level) < LEVELS.index(level):
+        missing = "; ".join(str(layer) for layer in reached.layers if not layer.works)
         raise SandboxError(
-            f"answers would be isolated as {found.level or 'nothing'}, and {level} is asked for. {missing}. "
+            f"answers would be isolated as {reached.level or 'nothing'}, and {level} is asked for. {missing}. "
             "Install bubblewrap, use Linux 5.13 or later, or grade in a virtual machine."
         )
-    return found
+    return reached
 
 
 def _memory_watch() -> str:
@@ -120,8 +120,8 @@ def _tried(settings: dict[str, Any], layers: tuple[str, ...], walled: bool) -> d
     try:
         wall = bubblewrap.command(view, paths.interpreter(), launcher.environment()) if walled else []
         status, printed, errors = _run(wall + launcher.python(settings))
-        found: dict[str, str] = json.loads(printed)
-        return found
+        problems: dict[str, str] = json.loads(printed)
+        return problems
     except ValueError:
         reason = (errors.strip().splitlines() or [f"exit status {status}"])[-1]
     except (OSError, subprocess.TimeoutExpired) as error:

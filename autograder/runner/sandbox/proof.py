@@ -115,19 +115,19 @@ class Proof(Examined):
         """As `Examined.parting`, of the kernels alone: the records of both calls are replayed in one process, which
         compares.
         """
-        (made, *_) = self._answer.ask(
+        (reply, *_) = self._answer.ask(
             dict(self._answer.job), [ChildCall(other, plan=True, choice=self.call.choice)], ()
         )
-        records = [self._recorded, self._read(made)]
-        found: tuple[str, ...] = ()
+        records = [self._recorded, self._read(reply)]
+        steps: tuple[str, ...] = ()
         for recorded, args, index in zip(records, (self.call.args, other), (here, there), strict=True):
             if isinstance(recorded, Outcome):
                 return ()
             job = {"mode": "replay", "plan": recorded[0], "kernels": recorded[1]}
             call = ChildCall(args, launches=False, follow=(output, index), compare=args is other)
             (_, report), *_ = self._answer.ask(job, [call], ())
-            found = report.parting
-        return found
+            steps = report.parting
+        return steps
 
     @functools.cached_property
     def histories(self) -> Args:
@@ -145,11 +145,11 @@ class Proof(Examined):
         over all of its steps; none where there is no record.
         """
         recorded = self._recorded
-        found: Counter[str] = Counter()
+        elements: Counter[str] = Counter()
         for step in () if isinstance(recorded, Outcome) else recorded[0]["steps"]:
             if "op" in step:
-                found[step["op"]] += max(_sizes(step), default=0)
-        return found
+                elements[step["op"]] += max(_sizes(step), default=0)
+        return elements
 
     @property
     def needs_kernels(self) -> bool:
@@ -227,10 +227,10 @@ class Proof(Examined):
                 return ""
         calls = [ChildCall(self.call.args, room, choice=self.call.choice) for room in (0, 1)]
         ask, job = self._answer.ask, dict(self._answer.job)
-        found = [one for one, _ in ask(job, calls, self.call.layouts, alone=True)]
-        if trouble := next((one.trouble for one in found if one.trouble), None):
+        outcomes = [one for one, _ in ask(job, calls, self.call.layouts, alone=True)]
+        if trouble := next((one.trouble for one in outcomes if one.trouble), None):
             return f"Called twice in one process, it fails: {trouble.message}"
-        return "" if _same_bits(*found) else _KEPT
+        return "" if _same_bits(*outcomes) else _KEPT
 
     @functools.cached_property
     def _recorded(self) -> RecordedPlan | Outcome:
@@ -251,12 +251,12 @@ class Proof(Examined):
         """Returns what came of each call of the recorded kernels that was started."""
         steps, cut_out = recorded
         job = {"mode": "replay", "plan": steps, "kernels": cut_out}
-        found = self._answer.ask(job, calls, self.call.layouts)
-        for outcome, _ in found:
+        outcomes = self._answer.ask(job, calls, self.call.layouts)
+        for outcome, _ in outcomes:
             if outcome.trouble and outcome.trouble.kind in ("raised", "refused", "stub"):
                 message = f"{_ALONE} give no result: {outcome.trouble.message}"
                 outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
-        return found
+        return outcomes
 
     def _checked(self, given: object) -> dict[str, Any]:
         """The plan that a child reported. Raises BadPlan."""
@@ -266,10 +266,10 @@ class Proof(Examined):
         ops = ATEN.memory | self._answer.allowed | self._answer.finishing
         if self._answer.gradients:
             ops |= {name for name in plan.operators(given) if ATEN.permits(f"aten::{name}", gradients=True)}
-        found = plan.check(given, len(Tree(self.call.args).tensors), ops, self._answer.memory)
-        if any(size > 1 for step in self._finishing(found) for size in _sizes(step)):
+        steps = plan.check(given, len(Tree(self.call.args).tensors), ops, self._answer.memory)
+        if any(size > 1 for step in self._finishing(steps) for size in _sizes(step)):
             raise plan.BadPlan("PyTorch's arithmetic on more than one number; this exercise wants it in the kernel")
-        return found
+        return steps
 
 
 class ReplayOfProbe(Proof):
@@ -288,8 +288,8 @@ def _moved(recorded: dict[str, Any]) -> MovedBytes:
     moved = MovedBytes()
     for step in recorded["steps"]:
         if "op" in step:
-            made = [{"ref": ref} for ref in step["out"] if ref]
-            moved.note(step["op"], [*plan.sizes(step["args"], in_bytes=True)], [*plan.sizes(made, in_bytes=True)])
+            results = [{"ref": ref} for ref in step["out"] if ref]
+            moved.note(step["op"], [*plan.sizes(step["args"], in_bytes=True)], [*plan.sizes(results, in_bytes=True)])
     return moved
 
 

@@ -24,15 +24,15 @@ class Role:
 
     def command(self, level: str, control: int) -> list[str]:
         """The command of a worker that takes requests from the socket ``control``."""
-        found, view, confined = probe(), paths.view(self.hidden), level != LEVELS[0]
+        machine, view, confined = probe(), paths.view(self.hidden), level != LEVELS[0]
         rules = basic = None
-        if confined and found.has("landlock"):
+        if confined and machine.has("landlock"):
             writable = [self.folder, "/dev/null"] if self.folder else []
             rules = (*view.rules(), writable, self.programs)
             basic = None if self.programs else (*view.rules(composed=False), writable)
         settings = launcher.locations() | {"role": self.module, "folder": self.folder}
         settings |= {"socket": control, "rules": rules, "basic": basic, "seccomp": confined}
-        walled = level == "strong" or (level == "good" and not found.has("landlock"))
+        walled = level == "strong" or (level == "good" and not machine.has("landlock"))
         wall = bubblewrap.command(view, paths.interpreter(), self.environment, self.folder) if walled else []
         return launcher.removing(self.folder) + wall + launcher.python(settings)
 
@@ -53,6 +53,6 @@ def compiling(folder: str, hidden: tuple[str, ...] = ()) -> Role:
 
 def tools() -> tuple[str, ...]:
     """The programs in Triton's package, and the dynamic loaders that they need."""
-    found = [path for site in paths.site_folders() for path in glob.glob(f"{site}/triton/backends/*/bin/*")]
-    found += glob.glob("/lib64/ld-linux*.so.*") + glob.glob("/lib/ld-linux*.so.*")
-    return tuple(dict.fromkeys(os.path.realpath(path) for path in found if os.path.isfile(path)))
+    files = [path for site in paths.site_folders() for path in glob.glob(f"{site}/triton/backends/*/bin/*")]
+    files += glob.glob("/lib64/ld-linux*.so.*") + glob.glob("/lib/ld-linux*.so.*")
+    return tuple(dict.fromkeys(os.path.realpath(path) for path in files if os.path.isfile(path)))

@@ -53,14 +53,14 @@ def is_zero(handle: TensorHandle) -> np.ndarray:
 
 def history(handle: TensorHandle) -> np.ndarray:
     """The histories of a handle's elements, in the shape of its data or one that broadcasts to it."""
-    found: np.ndarray | None = getattr(handle, _HELD, None)
-    if found is None:
+    hashes: np.ndarray | None = getattr(handle, _HELD, None)
+    if hashes is None:
         if handle.data.size and handle.data.strides.count(0) == handle.data.ndim:
             handle = TensorHandle(handle.data[(slice(0, 1),) * handle.data.ndim], handle.dtype)  # one number, repeated
         data = np.ascontiguousarray(handle.data)
-        found = of_bits(data, is_zero(TensorHandle(data, handle.dtype)))
-        put(handle, found)
-    return found
+        hashes = of_bits(data, is_zero(TensorHandle(data, handle.dtype)))
+        put(handle, hashes)
+    return hashes
 
 
 def put(handle: TensorHandle, h: np.ndarray) -> None:

@@ -91,9 +91,9 @@ class Tape:
         for h in self.operands(node) if depth else ():
             one = self.find(h)
             if one is not None:
-                found = one if self.label(one) == label else self._before(one, label, depth - 1)
-                if found is not None:
-                    return found
+                earlier = one if self.label(one) == label else self._before(one, label, depth - 1)
+                if earlier is not None:
+                    return earlier
         return None
 
     def unordered(self, results: np.ndarray) -> str:

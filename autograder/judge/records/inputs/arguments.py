@@ -116,10 +116,10 @@ class Arguments(Named):
 
     def _in_order(self, exercise: Exercise, drawing: Drawing) -> Args:
         parameters = exercise.oracle_signature.parameters
-        given = [n for n, p in parameters.items() if p.default is p.empty or n in drawing.numbers]
-        last = max((list(parameters).index(name) for name in given), default=-1)
+        drawn = [n for n, p in parameters.items() if p.default is p.empty or n in drawing.numbers]
+        last = max((list(parameters).index(name) for name in drawn), default=-1)
         handed = list(parameters.items())[: last + 1]
-        return tuple(drawing.laid_out(name) if name in given else p.default for name, p in handed)
+        return tuple(drawing.laid_out(name) if name in drawn else p.default for name, p in handed)
 
 
 def _take(step: tuple[str, Any] | Change, drawing: Drawing) -> None:
@@ -127,8 +127,8 @@ def _take(step: tuple[str, Any] | Change, drawing: Drawing) -> None:
     if isinstance(step, tuple):
         _draw(*step, drawing)
         return
-    given = drawing.among(step)
-    drawing.changed(lambda: step(*given.values()), *Tree(tuple(given.values())).tensors)
+    values = drawing.among(step)
+    drawing.changed(lambda: step(*values.values()), *Tree(tuple(values.values())).tensors)
 
 
 def _draw(name: str, value: Any, drawing: Drawing) -> None:

@@ -52,8 +52,8 @@ def check(plan: Any, inputs: int, ops: Iterable[str], memory: int) -> dict[str, 
 def operators(given: dict[str, Any]) -> set[str]:
     """The names of the operators in a plan that is not checked yet."""
     steps = given.get("steps")
-    found = (step.get("op") for step in steps if isinstance(step, dict)) if isinstance(steps, list) else ()
-    return {name for name in found if isinstance(name, str)}
+    names = (step.get("op") for step in steps if isinstance(step, dict)) if isinstance(steps, list) else ()
+    return {name for name in names if isinstance(name, str)}
 
 
 def sizes(values: list[Any], in_bytes: bool = False) -> Iterator[int]:

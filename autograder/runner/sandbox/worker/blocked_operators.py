@@ -100,15 +100,15 @@ class BlockedOperators:
 
     def _new(self, key: str) -> list[str]:
         """The operators with a kernel under this key that were not seen before."""
-        found = [name for name in operators_with(key) if (key, name) not in self._met]
-        self._met |= {(key, name) for name in found}
-        return found
+        names = [name for name in operators_with(key) if (key, name) not in self._met]
+        self._met |= {(key, name) for name in names}
+        return names
 
     def settle(self, refused: Iterable[str], witness: bool, gradient: bool) -> None:
         """Makes the block permanent, with exceptions. witness: the answer computes an input, with any operator.
         gradient: PyTorch differentiates the answer.
         """
-        own = Overrides()
+        of_answer = Overrides()
         if witness:
             self.unlisted.open()
         if witness or gradient:
@@ -118,8 +118,8 @@ class BlockedOperators:
             warnings.simplefilter("ignore")
             for name in refused:
                 for form in (name, f"{name}_"):
-                    _refuse_every_kernel(own, form, f"{name} is the answer itself or a part of it. Write it out.")
-        for overrides in (self.unlisted, self.gradients, self.autograd, own):
+                    _refuse_every_kernel(of_answer, form, f"{name} is the answer itself or a part of it. Write it out.")
+        for overrides in (self.unlisted, self.gradients, self.autograd, of_answer):
             overrides.keep()
         if not witness:  # what an import registers from now on would be open
             for holder, key in self._registering:

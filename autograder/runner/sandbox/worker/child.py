@@ -261,14 +261,14 @@ def _answer(
 ) -> Callable[..., Any] | Callee:
     answer = Answer.of(given)
     try:
-        found = answer.load(loaded, go_on=not form, failed_in=failed.append)
+        function = answer.load(loaded, go_on=not form, failed_in=failed.append)
     except AnswerError as error:
         if form and isinstance(error, NoFunction):
             raise CompareError(f"{answer.exercise} of {answer.defining_cell} is not a function") from None
         if form and error.stopped:
             error.args = (f"{answer.defining_cell} stopped with {error.stopped}",)
         raise
-    return callee_in_form(found, form) if form else found
+    return callee_in_form(function, form) if form else function
 
 
 def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
@@ -310,12 +310,13 @@ class Repeated:
 
     def __call__(self, *args: Any) -> Any:
         result = self.function(*args)
-        given = Tree(args).tensors
-        made = Tree.of(result).tensors
-        made = [one for one in made if not any(shares_memory(a, one) for a in given)]  # which is another complaint
-        if any(shares_memory(h, one) for one in made for h in self.held):
+        arguments = Tree(args).tensors
+        results = Tree.of(result).tensors
+        # That a result shares memory with an argument is another complaint.
+        results = [one for one in results if not any(shares_memory(a, one) for a in arguments)]
+        if any(shares_memory(h, one) for one in results for h in self.held):
             raise RuntimeError("the result lies in the memory of an earlier result, which is lost; return a new tensor")
-        self.held += made
+        self.held += results
         return result
 
 

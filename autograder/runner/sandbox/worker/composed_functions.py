@@ -41,9 +41,9 @@ class ComposedFunctions:
                 closed = files[file] = file.startswith(TORCH) and composes(file[len(TORCH) :])
             if closed:
                 self._functions.append(one)
-        found = self._functions
-        codes = np.empty(len(found), dtype=object)
-        for number, one in enumerate(found):
+        held = self._functions
+        codes = np.empty(len(held), dtype=object)
+        for number, one in enumerate(held):
             codes[number] = one.__code__
             one.__code__ = _refusing(one)
         self._codes = _kept(codes)

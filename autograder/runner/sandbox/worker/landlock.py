@@ -48,16 +48,16 @@ def rules(
     tcp = 3 if version >= 4 else 0
     scope = 3 if version >= 6 else 0
     attributes = struct.pack("QQQ", handled, tcp, scope)[: 24 if version >= 6 else 16 if version >= 4 else 8]
-    made = linux.syscall(_CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
+    ruleset = linux.syscall(_CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     for path in readable:
-        _allow(made, path, READ_FILE | READ_DIR)
+        _allow(ruleset, path, READ_FILE | READ_DIR)
     for path in listable:
-        _allow(made, path, READ_DIR)
+        _allow(ruleset, path, READ_DIR)
     for path in writable:
-        _allow(made, path, _OWN & handled)
+        _allow(ruleset, path, _OWN & handled)
     for path in programs:
-        _allow(made, path, EXECUTE | READ_FILE)
-    return made
+        _allow(ruleset, path, EXECUTE | READ_FILE)
+    return ruleset
 
 
 def restrict(made: int) -> None:

@@ -29,9 +29,9 @@ def make_packages(machine: str) -> None:
     }.items():
         package = sys.modules[name] = types.ModuleType(name)
         package.__path__ = path
-        outer, _, own = name.rpartition(".")
+        outer, _, inner = name.rpartition(".")
         if outer:
-            setattr(sys.modules[outer], own, package)
+            setattr(sys.modules[outer], inner, package)
 
 
 def main(settings: dict[str, Any]) -> None:

@@ -138,8 +138,8 @@ class Recorder(TorchDispatchMode):
 
     def _note(self, func: Any, step: dict[str, Any], result: Any) -> None:
         """Records an allocation as a buffer, and anything but a view as a step with the buffers that it fills."""
-        made = Tree.of(result).tensors
-        fresh = [r for r in made if r.numel() and self._address(r) not in self.numbers]
+        results = Tree.of(result).tensors
+        fresh = [r for r in results if r.numel() and self._address(r) not in self.numbers]
         for tensor in fresh:
             size = tensor.untyped_storage().nbytes() // tensor.element_size()
             self._register(tensor, {"dtype": dtype_name(tensor.dtype), "elements": size})
@@ -147,7 +147,7 @@ class Recorder(TorchDispatchMode):
             return
         self.stale = self.stale or bool(self.waiting)
         new = {id(r) for r in fresh}
-        out = [self._ref(r) if id(r) in new else None for r in made]
+        out = [self._ref(r) if id(r) in new else None for r in results]
         self.steps.append(step | {"out": out})
 
     # Triton's launches
@@ -177,17 +177,17 @@ class Recorder(TorchDispatchMode):
         first = len(self.steps)
         result = original(tuner, *args, **kwargs)
         configurations = [str(one) for one in tuner.configs]
-        told = hashlib.sha256(repr((tuner.base_fn.__name__, configurations)).encode()).hexdigest()
+        digest = hashlib.sha256(repr((tuner.base_fn.__name__, configurations)).encode()).hexdigest()
         place = next(number for number, one in enumerate(tuner.configs) if one is tuner.best_config)
-        self.tuned.append({"of": told, "configuration": place, "steps": [first, len(self.steps)]})
+        self.tuned.append({"of": digest, "configuration": place, "steps": [first, len(self.steps)]})
         return result
 
     def _launch(self, executor: Any, args: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         names = list(inspect.signature(executor.fn).parameters)
-        given = inspect.getcallargs(executor.fn, *args, **{k: v for k, v in kwargs.items() if k in names})
-        arguments = {name: self._value(given[name]) for name in names}
+        values = inspect.getcallargs(executor.fn, *args, **{k: v for k, v in kwargs.items() if k in names})
+        arguments = {name: self._value(values[name]) for name in names}
         options = {k: v for k, v in kwargs.items() if k not in names and isinstance(v, int)}
-        grid = executor.grid(given) if callable(executor.grid) else executor.grid
+        grid = executor.grid(values) if callable(executor.grid) else executor.grid
         sizes = [operator.index(getattr(size, "value", size)) for size in grid]
         sizes += [1] * (3 - len(sizes))
         around = Surroundings(executor.fn).names()

@@ -86,8 +86,8 @@ class Player:
         function = getattr(getattr(torch.ops.aten, step["op"]), step["overload"])
         kwargs = {name: self._value(v) for name, v in step["kwargs"].items()}
         result = function(*(self._value(v) for v in step["args"]), **kwargs)
-        made = Tree.of(result).tensors
-        for ref, tensor in zip(step["out"], made, strict=True):
+        results = Tree.of(result).tensors
+        for ref, tensor in zip(step["out"], results, strict=True):
             if ref is not None and not self._adopted(ref, tensor):
                 self._view(ref).copy_(tensor)
 
