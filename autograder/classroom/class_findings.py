@@ -108,10 +108,10 @@ class ExerciseFindings:
         counts: dict[str, CaseCounts] = {}
         begun = [check.report["cases"] for check in self.checks if not check.untouched]
         for cases in begun:
-            for one in cases:
-                case = counts.setdefault(one["name"], CaseCounts(one["name"], one["inputs"], one["bonus"]))
-                case.inputs = case.inputs or one["inputs"]
-                case.counts[FAILED if one["status"] == "error" else one["status"]] += 1
+            for result in cases:
+                case = counts.setdefault(result["name"], CaseCounts(result["name"], result["inputs"], result["bonus"]))
+                case.inputs = case.inputs or result["inputs"]
+                case.counts[FAILED if result["status"] == "error" else result["status"]] += 1
         for case in counts.values():
             case.counts[UNREACHED] += len(begun) - sum(case.counts.values())
         return list(counts.values())

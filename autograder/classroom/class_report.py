@@ -73,6 +73,6 @@ def _write_changed(found: Findings, path: Path) -> None:
     text = io.StringIO()
     table = csv.writer(text)
     table.writerow(["student", "answer", "before", "now", "since", "why"])
-    for one in found.moved:
-        table.writerow(map(safe, (one.student, one.answer, one.before, one.now, one.since, one.why)))
+    for change in found.moved:
+        table.writerow(map(safe, (change.student, change.answer, change.before, change.now, change.since, change.why)))
     put(path, text.getvalue(), "utf-8-sig")

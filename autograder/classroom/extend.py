@@ -54,7 +54,7 @@ def extend(db_url: str, student: str, assignment: str, more: timedelta) -> datet
         try:
             entry = gradebook.find_assignment(assignment)
         except MissingEntry:
-            known = ", ".join(one.name for one in gradebook.assignments) or "none"
+            known = ", ".join(row.name for row in gradebook.assignments) or "none"
             raise NoCourse(f"no assignment {assignment} in the gradebook; there are: {known}") from None
         try:
             gradebook.find_student(student)

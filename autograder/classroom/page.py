@@ -159,9 +159,9 @@ def _answers(found: Findings) -> str:
 def _moved(found: Findings) -> str:
     """The answers whose text is the same and whose points are not, with what each lost."""
     rows = []
-    for one in found.moved:
-        points = [_right(f"{score:g}") for score in (one.before, one.now)]
-        rows.append([escape(one.student), escape(one.answer), *points, escape(one.since), escape(one.why)])
+    for change in found.moved:
+        points = [_right(f"{score:g}") for score in (change.before, change.now)]
+        rows.append([escape(change.student), escape(change.answer), *points, escape(change.since), escape(change.why)])
     return _table(["who", "answer", _right("before"), _right("now"), "since these changed", "now"], rows)
 
 
@@ -169,9 +169,14 @@ def _appeals(found: Findings) -> str:
     """A row for each appeal, and what was decided."""
     waits = '<span class="quiet">waits for a decision: graded-kernels marks</span>'
     rows = [
-        [escape(one.student), escape(one.answer), _score(one.points, one.most, ""), escape(visible(one.reason))]
-        + [escape(visible(one.decision.rpartition("**Decision:** ")[2])) or waits]
-        for one in found.appeals
+        [
+            escape(appeal.student),
+            escape(appeal.answer),
+            _score(appeal.points, appeal.most, ""),
+            escape(visible(appeal.reason)),
+        ]
+        + [escape(visible(appeal.decision.rpartition("**Decision:** ")[2])) or waits]
+        for appeal in found.appeals
     ]
     return _table(["student", "answer", _right("points"), "appeal", "decision"], rows)
 

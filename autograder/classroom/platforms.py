@@ -92,7 +92,7 @@ def _students(courses: CourseDirectory, assignment: str, skipped: set[str]) -> l
     with Gradebook(courses.db_url) as gradebook:
         rows = [row for row in rows_of(gradebook, courses) if row["assignment"] == assignment]
     who = [row["student_id"] for row in rows if "timestamp" in row and row["student_id"] not in skipped]
-    students = [one for one in who if any(_notebooks(courses, assignment, one))]
+    students = [student for student in who if any(_notebooks(courses, assignment, student))]
     if not students:
         raise NoCourse(f"nothing of {assignment} is graded yet; grade it first: graded-kernels grade {assignment}")
     return students
@@ -121,7 +121,7 @@ def _parts(courses: CourseDirectory, assignment: str, student: str) -> list[Grad
 
 def _report(cell: NotebookNode) -> str:
     """The report that the feedback shows below a check."""
-    texts = [one.data["text/plain"] for one in cell.get("outputs", ()) if REPORT in one.get("data", {})]
+    texts = [output.data["text/plain"] for output in cell.get("outputs", ()) if REPORT in output.get("data", {})]
     return visible("\n".join(texts))[:LONGEST]
 
 

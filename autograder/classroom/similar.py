@@ -71,24 +71,27 @@ def groups(
     and the course's own.
     """
     alike = [
-        one
+        programs
         for name, sources in answers.items()
-        for one in alike_in(name, sources, released.get(name, ""), published.get(name, ""))
+        for programs in alike_in(name, sources, released.get(name, ""), published.get(name, ""))
     ]
-    ours, others = [one for one in alike if one.published], [one for one in alike if not one.published]
+    ours, others = (
+        [programs for programs in alike if programs.published],
+        [programs for programs in alike if not programs.published],
+    )
     together = _joined([other.students for other in others])
     parts = [(students, [other for other in others if other.students <= students]) for students in together]
     result = [_group(answers, students, mine, 2) for students, mine in parts]
     result.sort(key=lambda group: (-len(group.counts), -len(group.alike), group.counts))
     if ours:
-        result.insert(0, _group(answers, set().union(*(one.students for one in ours)), ours, 1))
+        result.insert(0, _group(answers, set().union(*(programs.students for programs in ours)), ours, 1))
     return result
 
 
 def _group(
     answers: Mapping[str, Mapping[str, str]], students: set[str], alike: Sequence[Alike], least: int
 ) -> SimilarGroup:
-    counts = Counter(student for one in alike for student in one.students)
+    counts = Counter(student for programs in alike for student in programs.students)
     of = sum(len(students & sources.keys()) >= least for sources in answers.values())
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return SimilarGroup(tuple(ordered), of, tuple(alike), alike[0].published)
@@ -127,8 +130,8 @@ def _joined(parts: Iterable[set[T]]) -> list[set[T]]:
     """The sets, those with a common member made one."""
     joined: list[set[T]] = []
     for part in parts:
-        apart = [one for one in joined if one.isdisjoint(part)]
-        joined = [*apart, part.union(*(one for one in joined if not one.isdisjoint(part)))]
+        apart = [group for group in joined if group.isdisjoint(part)]
+        joined = [*apart, part.union(*(group for group in joined if not group.isdisjoint(part)))]
     return joined
 
 
@@ -170,7 +173,7 @@ def _plain(tree: ast.Module) -> ast.Module:
             node.annotation = None
         if isinstance(node, ast.FunctionDef):
             node.returns = None
-            node.body = [one for one in node.body if not _is_text(one)] or [ast.Pass()]
+            node.body = [statement for statement in node.body if not _is_text(statement)] or [ast.Pass()]
     return tree
 
 

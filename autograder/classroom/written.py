@@ -55,11 +55,11 @@ def _questions(notebook: NotebookNode) -> Iterator[tuple[Question, str]]:
         if not is_question(cell):
             continue
         below, guide = [], ""
-        for one in notebook.cells[index + 1 :]:
-            if GUIDE in one.metadata.get(RECORD, {}):
-                guide = _html(one)
-            elif is_added(one):
-                below.append(_html(one))
+        for later in notebook.cells[index + 1 :]:
+            if GUIDE in later.metadata.get(RECORD, {}):
+                guide = _html(later)
+            elif is_added(later):
+                below.append(_html(later))
             else:
                 break
         points = float(cell.metadata.nbgrader["points"])

@@ -42,8 +42,8 @@ def _place(error: Exception, module: str) -> str:
     path = str(_HERE.with_name(f"{module}.py"))
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
-    authored = {path, *(str(one) for folder in _ANSWERS for one in (_HERE.parents[2] / folder).rglob("*.py"))}
-    places = [f"{one.filename}:{one.lineno}" for one in traceback.extract_tb(error.__traceback__)]
+    authored = {path, *(str(file) for folder in _ANSWERS for file in (_HERE.parents[2] / folder).rglob("*.py"))}
+    places = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)]
     return next((place for place in reversed(places) if place.rpartition(":")[0] in authored), f"{path}:1")
 
 

@@ -248,7 +248,9 @@ class Autograde(converters.Autograde, ReadByUs):
                 names = [n for n in names if not is_current(graded / f"{n}.ipynb", submitted, self.standard(n))]
             if names:
                 self._read_before[student] = submission = self._read(student, notebooks)
-                yield from (one for name, one in submission.notebooks.items() if name in names and not one.unread)
+                yield from (
+                    notebook for name, notebook in submission.notebooks.items() if name in names and not notebook.unread
+                )
 
     def standard(self, notebook: str) -> dict[str, str]:
         """Returns what decides the verdicts on a notebook besides its answers, as it was when the run first asked."""

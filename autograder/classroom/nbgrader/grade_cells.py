@@ -91,7 +91,7 @@ class Grade(NbGraderPreprocessor):
         run.summary.for_a_person += failed
         run.summary.odd += [f"{notebook.name}: {reason}" for reason in self._stopped.values()]
         self._list_published(nb, notebook.name)
-        if names := sorted({one for cell in nb.cells if is_answer(cell) or is_added(cell) for one in prying(cell)}):
+        if names := sorted({name for cell in nb.cells if is_answer(cell) or is_added(cell) for name in prying(cell)}):
             run.summary.prying.append(f"{notebook.name}: {', '.join(names)}")
         return nb, resources
 

@@ -99,7 +99,9 @@ def kernels(source: str) -> set[str]:
 
 def launches(source: str, among: Collection[str]) -> bool:
     """Returns whether ``source`` launches one of these kernels: ``kernel[grid](x)``."""
-    called = (node.func for one in _statements_of(source) for node in ast.walk(one) if isinstance(node, ast.Call))
+    called = (
+        node.func for statement in _statements_of(source) for node in ast.walk(statement) if isinstance(node, ast.Call)
+    )
     subscripted = (func.value for func in called if isinstance(func, ast.Subscript))
     return any(isinstance(value, ast.Name) and value.id in among for value in subscripted)
 

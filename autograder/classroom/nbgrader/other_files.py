@@ -246,7 +246,7 @@ def _belongs(folders: tuple[str, ...], stem: str, released: Mapping[str, set[str
 
 def _closest(name: str, known: Iterable[str]) -> str:
     """The known name that was meant: as it is, as the copy of a file is called, or mistyped."""
-    meant = {_without_layout(one): one for one in known}
+    meant = {_without_layout(original): original for original in known}
     close = difflib.get_close_matches(_without_layout(name), meant, n=1, cutoff=0.75)
     return meant[close[0]] if close else ""
 

@@ -136,7 +136,9 @@ def standard(
     """
     running = [cell.source for cell in released.cells if runs(cell) and not is_answer(cell)]
     digests = {COSTS: _digest(costs_of(costs)), "the released cells that run": _digest(running)}
-    digests |= {f"the version of {_VERSIONED.get(name, name)}": _digest(one) for name, one in Job.versions().items()}
+    digests |= {
+        f"the version of {_VERSIONED.get(name, name)}": _digest(version) for name, version in Job.versions().items()
+    }
     for cell in filter(is_grade, released.cells):
         digests[POINTS + grade_id(cell)] = _digest(cell.metadata.nbgrader.get("points"))
         exercise, backend = exercise_of(grade_id(cell).removesuffix("-check"))

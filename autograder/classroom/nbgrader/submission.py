@@ -242,16 +242,18 @@ class Submission:
         """
         nodes = {stem: self._read(stem, name) for stem in others}
         released = self._released.notebook(name)
-        answered = {stem: None if isinstance(one, str) else answers(released, one) for stem, one in nodes.items()}
+        answered = {
+            stem: None if isinstance(notebook, str) else answers(released, notebook) for stem, notebook in nodes.items()
+        }
         mine = None if isinstance(node, str) else answers(released, node)
         if sentence := why_unread(self.folder, name, answered, mine):
             here = Path(os.path.relpath(self.folder, self._released.root))
             commands = [renamed(here / f"{other}.ipynb", here / f"{name}.ipynb") for other in others]
             return sentence, f" To have it read: {' OR '.join(commands)}", []
         different = [other for other in others if answered[other] and answered[other] != mine]
-        odd = [f"`{plain(one)}.ipynb` beside it, with other answers, was not read." for one in different]
+        odd = [f"`{plain(stem)}.ipynb` beside it, with other answers, was not read." for stem in different]
         broken = [other for other in others if answered[other] is None]
-        return node, "", odd + [f"`{plain(one)}.ipynb` beside it cannot be read." for one in broken]
+        return node, "", odd + [f"`{plain(stem)}.ipynb` beside it cannot be read." for stem in broken]
 
 
 def running_code(nb: NotebookNode) -> dict[int, Cell]:

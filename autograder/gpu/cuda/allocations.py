@@ -76,8 +76,8 @@ def statistics(*_: Any, **__: Any) -> "OrderedDict[str, Any]":
     numbers: dict[str, Any] = {}
     for names, usage in ((_SIZES, _bytes), (_COUNTS, _tensors), (_NONE, Usage())):
         for name in names:
-            for pool, one in (("all", usage), ("large_pool", usage), ("small_pool", Usage())):
-                numbers |= {f"{name}.{pool}.{part}": number for part, number in vars(one).items()}
+            for pool, usage_of_pool in (("all", usage), ("large_pool", usage), ("small_pool", Usage())):
+                numbers |= {f"{name}.{pool}.{part}": number for part, number in vars(usage_of_pool).items()}
     for name in ("oversize_allocations", "oversize_segments"):
         numbers |= {f"{name}.{part}": 0 for part in vars(Usage())}
     idle = "num_alloc_retries num_ooms num_sync_all_streams num_device_alloc num_device_free max_split_size"

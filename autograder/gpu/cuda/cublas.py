@@ -36,7 +36,7 @@ class CublasLt:
 
 def _checked(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> torch.Tensor:
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[1] or out.shape != (a.shape[0], b.shape[0]):
-        shapes = ", ".join(str(tuple(one.shape)) for one in (a, b, out))
+        shapes = ", ".join(str(tuple(matrix.shape)) for matrix in (a, b, out))
         raise RuntimeError(f"cuBLAS multiplies (M, K) by (N, K) into (M, N); the shapes are {shapes}")
     return out
 

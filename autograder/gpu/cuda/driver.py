@@ -130,7 +130,7 @@ class CompiledKernel:
         """The launch as the compiler takes it. Raises OSError, TypeError and ValueError where it has no description."""
         kernel = self._kernel
         arguments = [_tensor_like(arg) for arg in self._args]
-        options = {name: _tensor_like(one) for name, one in self._options.items()}
+        options = {name: _tensor_like(option) for name, option in self._options.items()}
         return launch_of(kernel, tuple(arguments), options, source_of(kernel.fn))
 
     def _init_handles(self) -> None:

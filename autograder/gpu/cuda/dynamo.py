@@ -127,7 +127,7 @@ def _parted(node: torch.fx.Node, value: object) -> str:
     """
     if isinstance(value, Stream | Event):
         return "the function uses a stream or an event"
-    inputs = [tensor for one in node.all_input_nodes for tensor in tensors(one.meta.get("example_value"))]
+    inputs = [tensor for input_node in node.all_input_nodes for tensor in tensors(input_node.meta.get("example_value"))]
     here = _devices([*tensors(value), *(tensor for tensor in inputs if tensor.dim())])
     computed = (other for other in reversed(node.graph.nodes) if other is not node and other.op != "placeholder")
     devices = (_devices(tensors(other.meta.get("example_value"))) for other in computed)
@@ -147,11 +147,11 @@ def _devices(given: Iterator[torch.Tensor] | list[torch.Tensor]) -> set[str]:
 def on_gpu(graph: torch.fx.GraphModule, inputs: list[Any]) -> bool:
     """Says whether a graph of Dynamo's computes on the GPU. Raises RuntimeError where it does so on the host, too."""
     fakes = [tensor for node in graph.graph.nodes for tensor in tensors(node.meta.get("example_value"))]
-    named = [one for node in graph.graph.nodes for one in (node.target, *node.args, *node.kwargs.values())]
+    named = [argument for node in graph.graph.nodes for argument in (node.target, *node.args, *node.kwargs.values())]
     with DisableTorchFunction():  # a subclass that wraps tensors has a device, and no storage
         there = [placement.on_gpu(tensor) or tensor.is_cuda for tensor in tensors(inputs)]
         numbers = [not tensor.dim() for tensor in tensors(inputs)]
     computes = any(there) or "cuda" in _devices(fakes)
-    if computes and (not all(map(operator.or_, there, numbers)) or any(str(one) == "cpu" for one in named)):
+    if computes and (not all(map(operator.or_, there, numbers)) or any(str(argument) == "cpu" for argument in named)):
         raise RuntimeError(_CROSSES)
     return computes

@@ -167,12 +167,12 @@ def _again(func: Any, captured: CapturedArguments, new: list[bool], outputs: lis
     args, kwargs = captured.replayed()
     results = func(*args, **kwargs)
     several = results if len(new) > 1 else [results] if new else []
-    computed = [one for fresh, result in zip(new, several, strict=True) if fresh for one in _flat(result)]
+    computed = [tensor for fresh, result in zip(new, several, strict=True) if fresh for tensor in _flat(result)]
     for output, result in zip(outputs, computed, strict=True):
         output.copy_(result)
 
 
 def _flat(result: Any) -> list[torch.Tensor]:
     if isinstance(result, list | tuple):
-        return [one for part in result for one in _flat(part)]
+        return [tensor for part in result for tensor in _flat(part)]
     return [result] if isinstance(result, torch.Tensor) else []

@@ -57,7 +57,9 @@ def in_float32(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return args[0].copy_(result)
     results = result if isinstance(result, tuple) else (result,)
     pairs = zip(results, IN_FLOAT32[func], strict=True)
-    narrow = tuple(one if one is None or place is None else one.to(args[place].dtype) for one, place in pairs)
+    narrow = tuple(
+        tensor if tensor is None or place is None else tensor.to(args[place].dtype) for tensor, place in pairs
+    )
     return narrow if isinstance(result, tuple) else narrow[0]
 
 
@@ -74,7 +76,7 @@ def wide(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.float() if value.dtype in HALF else value
     if isinstance(value, dict):
-        return {name: wide(one) for name, one in value.items()}
+        return {name: wide(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(wide(one) for one in value)
+        return type(value)(wide(part) for part in value)
     return value

@@ -35,7 +35,7 @@ def _registered(
 
 def _destroyed(library: Library) -> None:
     for name, functions in [*_functions.items()]:
-        _functions[name] = [one for one in functions if one[0] is not library]
+        _functions[name] = [entry for entry in functions if entry[0] is not library]
         if not _functions[name]:
             del _functions[name]
     _destroy(library)

@@ -96,8 +96,8 @@ def _neumann(x: float) -> tuple[float, float]:
     orders = range(1, len(bessel) // 2 - 1)
     zero = log * bessel[0] - 2 * math.fsum((-1) ** k * bessel[2 * k] / k for k in orders)
     slopes = ((-1) ** k / k * (bessel[2 * k - 1] - bessel[2 * k + 1]) for k in orders)  # Y_1 is the negative derivative
-    one = log * bessel[1] - bessel[0] / x + math.fsum(slopes)
-    return 2 / math.pi * zero, 2 / math.pi * one
+    first = log * bessel[1] - bessel[0] / x + math.fsum(slopes)
+    return 2 / math.pi * zero, 2 / math.pi * first
 
 
 def _hankel(n: int, x: float) -> tuple[float, float]:

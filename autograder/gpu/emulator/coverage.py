@@ -81,10 +81,12 @@ class Coverage:
             return []
         reached = {id(_owners[mark]): _owners[mark] for mark in self.marks}
         more = {id(_owners[mark]) for mark in self.marks - self._told}
-        more |= {one for one, owner in reached.items() if any(_holds(owner, place) for place in self._changed)}
+        more |= {
+            function for function, owner in reached.items() if any(_holds(owner, place) for place in self._changed)
+        }
         self._told = set(self.marks)
         self._changed.clear()
-        return [self._data(owner) for one, owner in reached.items() if one in more]
+        return [self._data(owner) for function, owner in reached.items() if function in more]
 
     def never_called(self, functions: Iterable[types.FunctionType]) -> list[dict[str, Any]]:
         """As `news` has them, those of these functions, kernels among them, of which nothing was reached."""
@@ -101,7 +103,7 @@ class Coverage:
             "line": function.first,
             "lines": [[line, mark in self.marks] for line, mark in function.lines.items()],
             "branches": [[line, *(mark in self.marks for mark in both)] for line, *both in function.branches],
-            "masks": [[line, *(bool(seen & one) for one in (ALL, SOME, NONE))] for line, seen in masks],
+            "masks": [[line, *(bool(seen & state) for state in (ALL, SOME, NONE))] for line, seen in masks],
         }
 
 

@@ -16,7 +16,7 @@ def map_elementwise(function: NumpyFunction, *args: tl.tensor, pack: Any = 1) ->
     """`tl.map_elementwise`: a tensor, or a tuple of them where ``function`` returns one."""
     semantic = interpreter.interpreter_semantic
     inputs = semantic.broadcast_tensors(*args)
-    blocks, types = [one.handle.data for one in inputs], [one.type.scalar for one in inputs]
+    blocks, types = [tensor.handle.data for tensor in inputs], [tensor.type.scalar for tensor in inputs]
     handles, single = semantic.builder.map_elements(function, blocks, types, getattr(pack, "value", pack))
     results = tuple(tl.tensor(handle, inputs[0].type.with_element_ty(handle.dtype)) for handle in handles)
     return results[0] if single else results

@@ -132,9 +132,9 @@ def _converted(source: torch.dtype, dtype: torch.dtype) -> np.ndarray:
     if source == dtype:
         return words
     with DisableTorchDispatch():
-        one = torch.from_numpy(np.zeros(source.itemsize, dtype=np.uint8)).view(source)
-        poison.fill(one)
-        return one.to(dtype).view(torch.uint8).numpy().view(words.dtype)
+        element = torch.from_numpy(np.zeros(source.itemsize, dtype=np.uint8)).view(source)
+        poison.fill(element)
+        return element.to(dtype).view(torch.uint8).numpy().view(words.dtype)
 
 
 def unwritten(

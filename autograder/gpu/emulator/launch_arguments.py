@@ -49,7 +49,7 @@ def _structure(name: str, value: Any) -> str:
     if isinstance(value, tuple):
         parts = [describe(name, part, False, "") for part in value]
         fixed = [part.kind == "none" or (part.kind == "scalar" and part.value == 1) for part in parts]
-        return f"({', '.join(str(p.value) if one else p.type for p, one in zip(parts, fixed, strict=True))})"
+        return f"({', '.join(str(p.value) if is_fixed else p.type for p, is_fixed in zip(parts, fixed, strict=True))})"
     return f"{value.base.dtype}{[*value.block_shape]}" if isinstance(value, TensorDescriptor) else ""
 
 

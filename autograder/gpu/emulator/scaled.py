@@ -28,7 +28,7 @@ def formats_as_constants(dot_scaled: Any) -> Any:
     """Triton's `dot_scaled`, whose formats are constants in the compiler and text in the interpreter."""
 
     def called(lhs: Any, lhs_scale: Any, lhs_format: Any, rhs: Any, rhs_scale: Any, rhs_format: Any, *rest: Any) -> Any:
-        named = (_Format(getattr(one, "value", one)) for one in (lhs_format, rhs_format))
+        named = (_Format(getattr(encoding, "value", encoding)) for encoding in (lhs_format, rhs_format))
         return dot_scaled(lhs, lhs_scale, next(named), rhs, rhs_scale, next(named), *rest)
 
     return called

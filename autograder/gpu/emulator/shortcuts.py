@@ -78,14 +78,14 @@ def broadcast(original: Callable[..., Any]) -> Callable[..., Any]:
     """A quicker ``broadcast_impl_value``: two blocks of one shape are what they were, and a scalar fills a block."""
 
     def broadcast_impl_value(lhs: tl.tensor, rhs: tl.tensor) -> Any:
-        one, other = lhs.type, rhs.type
-        if not one.is_block():
+        left, other = lhs.type, rhs.type
+        if not left.is_block():
             return (_filled(other, lhs), rhs) if other.is_block() else (lhs, rhs)
         if not other.is_block():
-            return lhs, _filled(one, rhs)
-        key = one.name, other.name
+            return lhs, _filled(left, rhs)
+        key = left.name, other.name
         if key not in _alike:
-            _alike[key] = list(one.shape) == list(other.shape)
+            _alike[key] = list(left.shape) == list(other.shape)
         return (lhs, rhs) if _alike[key] else original(lhs, rhs)
 
     return broadcast_impl_value

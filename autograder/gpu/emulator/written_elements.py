@@ -29,7 +29,7 @@ def written_by(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iter
     space, _, name = form.name.partition("::")
     if not form.is_mutable or space != "aten" or name in ATEN.view_in_place:
         return
-    arguments = {one.name: value for one, value in zip(form.arguments, args, strict=False)} | kwargs
+    arguments = {parameter.name: value for parameter, value in zip(form.arguments, args, strict=False)} | kwargs
     for argument in form.arguments:
         target = arguments.get(argument.name)
         changed = argument.alias_info is not None and argument.alias_info.is_write

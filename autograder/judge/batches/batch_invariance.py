@@ -127,11 +127,11 @@ def _of_batch(batch: Batch, name: str, names: tuple[str, ...]) -> Neighbours:
 def _of_rows(name: str, results: dict[str, Tensor], rows: int, left_out: dict[str, str]) -> dict[str, Tensor]:
     """The results with a row for each of the batch. Raises CompareError where there are none."""
     tensors = {}
-    for output, one in results.items():
-        if one.dim() and one.shape[0] == rows:
-            tensors[output] = one
+    for output, tensor in results.items():
+        if tensor.dim() and tensor.shape[0] == rows:
+            tensors[output] = tensor
         else:
-            left_out[output] = f"its shape {tuple(one.shape)} does not begin with the {rows} rows of the batch"
+            left_out[output] = f"its shape {tuple(tensor.shape)} does not begin with the {rows} rows of the batch"
     if not tensors:
         raise CompareError(_rowless(name, rows))
     return tensors

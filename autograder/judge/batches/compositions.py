@@ -32,10 +32,10 @@ def whole_batch(rows: int) -> Composition:
 def compositions(rows: int) -> Iterator[Composition]:
     """The batches made of a batch of ``rows`` rows, of which there are two or more; no two with the same rows."""
     seen = {tuple(range(rows))}
-    for one in (*_chosen(rows), *_moved(rows)):
-        if one.rows not in seen:
-            seen.add(one.rows)
-            yield one
+    for composition in (*_chosen(rows), *_moved(rows)):
+        if composition.rows not in seen:
+            seen.add(composition.rows)
+            yield composition
     for row in (0, rows - 1):
         yield Composition(f"row {row} beside rows of NaN", tuple(range(rows)), "NaN", row)
         yield Composition(f"row {row} beside rows of huge numbers", tuple(range(rows)), "huge numbers", row)

@@ -127,10 +127,10 @@ def difference(
     if not other.any():
         return None
     first = tuple(other.nonzero()[0].tolist())
-    one, two = here[first], whole[first]
+    mine, theirs = here[first], whole[first]
     return Difference(
         *(called, rows, output, int(other.sum()), other.numel(), of[first[0]], places[first[0]], first[1:]),
-        *(text_of(one), text_of(two), ulp_between(one, two)),
+        *(text_of(mine), text_of(theirs), ulp_between(mine, theirs)),
     )
 
 

@@ -21,10 +21,10 @@ def computed_otherwise(batch: Batch, outputs: list[str], left_out: dict[str, str
     same, or nothing is emulated.
     """
     whole = _followed(batch, whole_batch(batch.rows), left_out)
-    for one in [*compositions(batch.rows)][:ASKED] if whole else ():
-        part = _followed(batch, one, left_out)
+    for composition in [*compositions(batch.rows)][:ASKED] if whole else ():
+        part = _followed(batch, composition, left_out)
         if whole and part:
-            differences = (_other_history(one, output, part, whole) for output in outputs)
+            differences = (_other_history(composition, output, part, whole) for output in outputs)
             if first := next(filter(None, differences), None):
                 return [first]
     return []
@@ -34,10 +34,10 @@ def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
     """Where the computation of the first element that differs parts from that in the whole batch, as lines of text;
     none where that is not known.
     """
-    one = next((composition for composition in compositions(batch.rows) if composition.what == told.called), None)
-    if one is None or one.beside or told.raised:
+    chosen = next((composition for composition in compositions(batch.rows) if composition.what == told.called), None)
+    if chosen is None or chosen.beside or told.raised:
         return ()
-    part, whole = _followed(batch, one, {}), _followed(batch, whole_batch(batch.rows), {})
+    part, whole = _followed(batch, chosen, {}), _followed(batch, whole_batch(batch.rows), {})
     if not part or not whole or not part[0][told.output].is_floating_point():
         return ()
     words = "with 1 row" if told.rows == 1 else f"with {told.rows} rows", f"with {batch.rows}"

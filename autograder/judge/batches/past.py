@@ -112,8 +112,8 @@ def past_change(called: str, kept: int, output: str, dim: int, here: Tensor, who
     if not other.any():
         return None
     positions, differ, compared, index = of_elements(other, dim)
-    one, two = here[index], whole[index]
-    texts = text_of(one), text_of(two), ulp_between(one, two)
+    mine, theirs = here[index], whole[index]
+    texts = text_of(mine), text_of(theirs), ulp_between(mine, theirs)
     return PastChange(called, kept, output, positions, differ, compared, index, *texts)
 
 

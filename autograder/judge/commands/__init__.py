@@ -11,5 +11,5 @@ def add_to(commands: Commands) -> None:
     from . import neighbours_command as neighbours  # which imports from this folder
     from . import verdicts_command as verdicts
 
-    for one in (listing, check, new, side_by_side, neighbours, verdicts):
-        one.add_to(commands)
+    for module in (listing, check, new, side_by_side, neighbours, verdicts):
+        module.add_to(commands)

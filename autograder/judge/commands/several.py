@@ -50,7 +50,10 @@ def check_several(options: argparse.Namespace) -> int:
     if options.junit:
         from .junit import write
 
-        write(options.junit, [(one.file, one.problem if one.report is None else one.report) for one in reports])
+        write(
+            options.junit,
+            [(answer.file, answer.problem if answer.report is None else answer.report) for answer in reports],
+        )
     if options.json:
         print(json.dumps(data(record.name, reports), indent=2, allow_nan=False), file=stdout, flush=True)
     else:
@@ -94,9 +97,9 @@ def _checked(file: Path, record: "Exercise | Witness", options: argparse.Namespa
 def data(exercise: str, found: list[Checked]) -> dict[str, Any]:
     """The results for JSON: each file's report, or why there is none."""
     files = [
-        {"file": str(one.file)}
-        | ({"passed": False, "problem": one.problem} if one.report is None else one.report.to_dict())
-        for one in found
+        {"file": str(checked.file)}
+        | ({"passed": False, "problem": checked.problem} if checked.report is None else checked.report.to_dict())
+        for checked in found
     ]
     return {"exercise": exercise, "passed": all(file["passed"] for file in files), "files": files}
 
@@ -104,12 +107,12 @@ def data(exercise: str, found: list[Checked]) -> dict[str, Any]:
 def show(found: list[Checked], stdout: TextIO) -> None:
     """Prints a table with a row for each file, and how many passed."""
     rows: list[tuple[str, ...]] = [("file", "verdict", "correct", "portable", "efficient", "cases")]
-    rows += [(visible(str(one.file)), one.verdict, *_answers(one.report)) for one in found]
+    rows += [(visible(str(checked.file)), checked.verdict, *_answers(checked.report)) for checked in found]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     print(file=stdout)
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), file=stdout)
-    passed = sum(one.verdict == "passed" for one in found)
+    passed = sum(checked.verdict == "passed" for checked in found)
     print(f"\n{passed} of {len(found)} files passed.", file=stdout, flush=True)
 
 

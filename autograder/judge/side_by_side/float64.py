@@ -142,8 +142,8 @@ def _ordered(name: str, args: Any, kwargs: Any, first: int) -> tuple[Tensor, Ten
         return values.narrow(dim, 0, args[1]), index.narrow(dim, 0, args[1])
     if name == "kthvalue":
         keep = args[3] if len(args) > 3 else kwargs.get("keepdim", False)
-        pair = (one.narrow(dim, args[1] - 1, 1) for one in (values, index))
-        values, index = pair if keep else (one.squeeze(dim) for one in pair)
+        pair = (tensor.narrow(dim, args[1] - 1, 1) for tensor in (values, index))
+        values, index = pair if keep else (tensor.squeeze(dim) for tensor in pair)
     return values, index
 
 

@@ -102,8 +102,8 @@ def example_for(arguments: Any, like: str | None) -> Example:
 
 
 def _exercise(name: str) -> Exercise:
-    for one in (name, f"{name}_forward"):
-        record = EXERCISES.get(one)
+    for candidate in (name, f"{name}_forward"):
+        record = EXERCISES.get(candidate)
         if isinstance(record, Exercise):
             return record
     raise CompareError(f"there is no exercise {name} (`graded-kernels list` shows them)")

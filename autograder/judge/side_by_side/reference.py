@@ -53,8 +53,8 @@ class Reference:
         self._kinds: tuple[torch.dtype, ...] = ()
         try:
             native, changed = self._called(self.arguments)
-            _assert_judged({f"result {i}": one for i, one in enumerate(native)}, "the reference returns")
-            self._kinds = tuple(one.dtype for one in native)
+            _assert_judged({f"result {i}": result for i, result in enumerate(native)}, "the reference returns")
+            self._kinds = tuple(result.dtype for result in native)
             self.kept = self._kept(native)
             wide, again = (self._called(self.arguments, wide=True)[0] for _ in range(2))
         except CompareError:

@@ -209,5 +209,5 @@ def _options(given: Any) -> Options:
     if unknown := set(options.get("computes", ())) - set(KINDS):
         raise ValueError(f"no candidate computes {min(unknown)!r}; there are {', '.join(KINDS)}")
     if "only" in options:
-        options["only"] = tuple(one.value for one in Quality.named(options["only"]))
+        options["only"] = tuple(quality.value for quality in Quality.named(options["only"]))
     return Options(**options)

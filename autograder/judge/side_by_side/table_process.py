@@ -111,7 +111,7 @@ def _named(job: ComparisonJob) -> Iterator[tuple[str, str | Code, str | None]]:
             arguments = _named_in(drawing, Path(folder), f"reference_{job.key[:12]}") if drawing else None
             yield reference, candidate, arguments
         finally:
-            added = {Path(one) for one in (*sys.path, folder) if one not in path} | {Path.cwd()}
+            added = {Path(entry) for entry in (*sys.path, folder) if entry not in path} | {Path.cwd()}
             sys.path[:] = path
             for name in set(sys.modules) - modules:
                 if _below(getattr(sys.modules[name], "__file__", None), added):

@@ -121,9 +121,9 @@ def shown(report: "Report") -> tuple[str, str, dict[str, Any]]:
 
 def _cut(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _cut(one) for name, one in value.items()}
+        return {name: _cut(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_cut(one) for one in value]
+        return [_cut(part) for part in value]
     return value[:_CUT] if isinstance(value, str) else value
 
 

@@ -59,8 +59,8 @@ def files(house: Path = HOUSE, decides: tuple[str, ...] = DECIDES) -> Iterator[P
     """The files that decide, in order."""
     for place in decides:
         paths = sorted(house.glob(place)) if "*" in place else [(house / place).resolve()]
-        modules = [one for path in paths for one in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
-        yield from (one for one in modules if one != (house / SCORES).resolve())
+        modules = [module for path in paths for module in (sorted(path.rglob("*.py")) if path.is_dir() else [path])]
+        yield from (module for module in modules if module != (house / SCORES).resolve())
 
 
 def code(source: str) -> str:

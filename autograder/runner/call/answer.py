@@ -134,7 +134,7 @@ class Answer:
         definitions bear one of these names, too; its own stays in any case.
         """
         before, after = self.cells[: -1 - self.after], self.cells[len(self.cells) - self.after :]
-        kept, later = ([one for cell in cells for one in _kept(cell, names)] for cells in (before, after))
+        kept, later = ([part for cell in cells for part in _kept(cell, names)] for cells in (before, after))
         return replace(self, cells=(*kept, self.cells[-1 - self.after], *later), after=len(later))
 
     @property
@@ -188,8 +188,8 @@ class Answer:
 def _module(answer: Answer) -> types.ModuleType:
     """Returns an empty module for the answer, where Triton and dataclasses look it up by its name."""
     install(answer.modules)
-    for one in answer.modules:
-        refuse(one.source, packaged=True)
+    for imported_module in answer.modules:
+        refuse(imported_module.source, packaged=True)
     module = types.ModuleType(answer.name)
     module.__package__ = answer.name.rpartition(".")[0]
     sys.modules[answer.name] = module

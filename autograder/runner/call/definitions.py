@@ -41,5 +41,5 @@ def _makes_constexpr(node: ast.AST) -> bool:
 
 
 def _lines(node: ast.stmt) -> range:
-    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
     return range(first, (node.end_lineno or node.lineno) + 1)

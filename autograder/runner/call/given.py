@@ -42,7 +42,7 @@ class Given:
         self._after = self.copies | {name: self.copies[name].detach() for name in self._writes}
         self._copied = [name for name, a in self._tensors.items() if self.copies[name] is not a]
         self._held = self._lists()
-        self._places = {name: _place(one) for name, one in self.copies.items()}
+        self._places = {name: _place(copy) for name, copy in self.copies.items()}
 
     @property
     def of_lists(self) -> dict[int, str]:
@@ -69,7 +69,7 @@ class Given:
 
     def reshaped(self) -> tuple[str, ...]:
         """The tensors that have another shape or other memory than when they were handed over."""
-        return tuple(name for name, one in self.copies.items() if _place(one) != self._places[name])
+        return tuple(name for name, copy in self.copies.items() if _place(copy) != self._places[name])
 
     def _lists(self) -> dict[str, list[int]]:
         """The lists by name, each as the identities of its tensors."""

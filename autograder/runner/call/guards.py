@@ -121,7 +121,7 @@ class OperatorWatch(TorchDispatchMode):
 
     def _is_sum(self, tensor: torch.Tensor) -> bool:
         address = tensor.untyped_storage().data_ptr()
-        return any(one.data_ptr() == address for one in self.sums)
+        return any(known_sum.data_ptr() == address for known_sum in self.sums)
 
     def _refuse(self, why: str, kind: Own = "refused") -> NoReturn:
         self.verdict = Trouble(kind, why)

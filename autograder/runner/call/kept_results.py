@@ -18,10 +18,14 @@ class KeptResults:
     """Results of a call by name, and the bits that they had when it returned."""
 
     def __init__(self, returned: Mapping[str, torch.Tensor] | None = None):
-        small = ((name, one) for name, one in (returned or {}).items() if one.untyped_storage().nbytes() <= MOST)
-        self._results = {name: (one, apart(one)) for name, one in small}
+        small = (
+            (name, result) for name, result in (returned or {}).items() if result.untyped_storage().nbytes() <= MOST
+        )
+        self._results = {name: (result, apart(result)) for name, result in small}
 
     def lost(self) -> str:
         """The name of the first that has other bits by now; "" where all have kept theirs."""
-        changed = (name for name, (one, bits) in self._results.items() if not Tree((apart(one),)).same_bits((bits,)))
+        changed = (
+            name for name, (result, bits) in self._results.items() if not Tree((apart(result),)).same_bits((bits,))
+        )
         return next(changed, "")

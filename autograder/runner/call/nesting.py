@@ -94,8 +94,8 @@ class Nesting:
     def of(cls, args: Args, by_name: dict[str, Any]) -> tuple["Nesting", Args]:
         """(how these arguments are put together, what of). Raises NotNested."""
         leaves: list[Any] = []
-        places = tuple(_argument(f"argument {i}", one, leaves) for i, one in enumerate(args))
-        named = tuple((name, _argument(f"the argument {name}", one, leaves)) for name, one in by_name.items())
+        places = tuple(_argument(f"argument {i}", argument, leaves) for i, argument in enumerate(args))
+        named = tuple((name, _argument(f"the argument {name}", argument, leaves)) for name, argument in by_name.items())
         return cls(places, named), tuple(leaves)
 
     @property
@@ -106,17 +106,21 @@ class Nesting:
     def built(self, leaves: Args) -> tuple[Args, dict[str, Any]]:
         """The arguments by place, and those by name."""
         rest = iter(leaves)
-        return tuple(place.built(rest) for place in self.places), {name: one.built(rest) for name, one in self.by_name}
+        return tuple(place.built(rest) for place in self.places), {
+            name: nested.built(rest) for name, nested in self.by_name
+        }
 
     def changed(self, places: Args, by_name: dict[str, Any], leaves: Args) -> str:
         """Returns which of the arguments, `built` of these leaves, is put together of others now; "" where none is."""
         rest = iter(leaves)
-        every = [(f"argument {i}", one, value) for i, (one, value) in enumerate(zip(self.places, places, strict=True))]
-        every += [(f"the argument {name}", one, by_name[name]) for name, one in self.by_name]
-        for which, one, value in every:
-            before = [next(rest) for _ in one.names("")]
+        every = [
+            (f"argument {i}", place, value) for i, (place, value) in enumerate(zip(self.places, places, strict=True))
+        ]
+        every += [(f"the argument {name}", place, by_name[name]) for name, place in self.by_name]
+        for which, place, value in every:
+            before = [next(rest) for _ in place.names("")]
             now: list[Any] = []
-            if one.kind != "leaf" and (one != Nested.of(value, now) or [*map(id, before)] != [*map(id, now)]):
+            if place.kind != "leaf" and (place != Nested.of(value, now) or [*map(id, before)] != [*map(id, now)]):
                 return which
         return ""
 
@@ -133,7 +137,7 @@ class Nesting:
         bases += [f"x{i}" for i in range(len(bases), len(self.places))]
         every = [*zip(bases, self.places, strict=True), *self.by_name]
         names: dict[str, None] = {}
-        for name in (re.sub(r"\W", "_", name) for base, one in every for name in one.names(base)):
+        for name in (re.sub(r"\W", "_", name) for base, place in every for name in place.names(base)):
             names[next(n for n in chain([name], (f"{name}_{i}" for i in count(2))) if n not in names)] = None
         left = (p for p in parameters if p.default is not p.empty and p.name not in (*bases, *named, *names))
         plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -143,13 +147,15 @@ class Nesting:
 
     def to_data(self) -> list[Any]:
         """As JSON has it."""
-        return [[place.to_data() for place in self.places], [[name, one.to_data()] for name, one in self.by_name]]
+        return [[place.to_data() for place in self.places], [[name, nested.to_data()] for name, nested in self.by_name]]
 
     @classmethod
     def from_data(cls, data: list[Any]) -> "Nesting":
         """Returns what `to_data` made this of."""
         places, by_name = data
-        return cls(tuple(map(Nested.from_data, places)), tuple((name, Nested.from_data(one)) for name, one in by_name))
+        return cls(
+            tuple(map(Nested.from_data, places)), tuple((name, Nested.from_data(nested)) for name, nested in by_name)
+        )
 
 
 def _argument(which: str, value: Any, leaves: list[Any]) -> Nested:

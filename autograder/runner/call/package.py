@@ -165,7 +165,7 @@ class Texts(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def install(modules: tuple[PackageModule, ...]) -> None:
     """Has these modules imported from their texts from now on, and those of an earlier answer no longer."""
-    for finder in [one for one in sys.meta_path if isinstance(one, Texts)]:
+    for finder in [known for known in sys.meta_path if isinstance(known, Texts)]:
         sys.meta_path.remove(finder)
         for name in finder.modules:
             sys.modules.pop(name, None)

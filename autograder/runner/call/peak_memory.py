@@ -23,11 +23,11 @@ class Peak:
 
     def note(self, result: object) -> None:
         """Counts what an operator returned, or was given."""
-        for one in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(one, torch.Tensor):
-                self._watch(one, one.untyped_storage().nbytes())
-            elif isinstance(one, tuple | list):
-                self.note(one)
+        for part in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(part, torch.Tensor):
+                self._watch(part, part.untyped_storage().nbytes())
+            elif isinstance(part, tuple | list):
+                self.note(part)
 
     def _watch(self, tensor: torch.Tensor, nbytes: int) -> None:
         storage = tensor.untyped_storage()

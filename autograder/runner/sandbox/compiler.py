@@ -236,11 +236,11 @@ def _answer(reply: WireJson) -> WireJson:
         if not isinstance(value, _KINDS[name]):
             raise TypeError(name)
     for value in reply.get("result", {}).values():
-        if not all(isinstance(one, int | None) for one in (value.values() if isinstance(value, dict) else [value])):
+        if not all(isinstance(part, int | None) for part in (value.values() if isinstance(value, dict) else [value])):
             raise TypeError("result")
     if "thread" in reply and not _is_thread(reply["thread"]):
         raise TypeError("thread")
-    if not all(isinstance(one, str) for one in reply.get("operations", ())):
+    if not all(isinstance(part, str) for part in reply.get("operations", ())):
         raise TypeError("operations")
     if ("result" in reply and reply["result"].keys() != compile_worker.RESULT) or not reply.keys() - {"seconds"}:
         raise TypeError("not an answer")

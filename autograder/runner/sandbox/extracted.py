@@ -71,8 +71,8 @@ def needed(source: str, name: str) -> str:
     kept: set[ast.stmt] = {n for n in body if isinstance(n, ast.ImportFrom) and n.module == "__future__"}
     wanted = [name]
     while wanted:
-        one = wanted.pop()
-        statements = {node for node in body if one in _defined(node)} - kept
+        defined = wanted.pop()
+        statements = {node for node in body if defined in _defined(node)} - kept
         wanted += [part.id for node in statements for part in ast.walk(node) if isinstance(part, ast.Name)]
         kept |= statements
     return ast.unparse(ast.Module([node for node in body if node in kept], []))

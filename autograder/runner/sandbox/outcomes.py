@@ -94,7 +94,7 @@ class Outcomes:
 
 def _is_unattached(report: Status) -> bool:
     """Returns whether the call gave a result without a gradient."""
-    tensors = all(one.dtype for one in report.outputs or ())
+    tensors = all(output.dtype for output in report.outputs or ())
     return tensors and report.trouble is not None and report.trouble.code == Trouble.UNATTACHED
 
 
@@ -165,11 +165,13 @@ def _wrong_number(described: tuple[Described, ...] | None, contract: Contract, w
 def _taken(described: tuple[Described, ...], outputs: Shared, begin: int, end: int) -> Iterable[Any]:
     """Copies of the outputs, by their descriptions. Raises ValueError where a description exceeds the space."""
     offset = begin
-    for one in described:
-        if one.dtype is None:
-            yield one.value
+    for output in described:
+        if output.dtype is None:
+            yield output.value
             continue
-        if offset + one.nbytes > end:
-            raise ValueError(f"An output of shape {one.shape} and {one.dtype} is larger than any that is taken here.")
-        yield outputs.tensor(contiguous(one.dtype, one.shape, offset)).clone()
-        offset += rounded(one.nbytes)
+        if offset + output.nbytes > end:
+            raise ValueError(
+                f"An output of shape {output.shape} and {output.dtype} is larger than any that is taken here."
+            )
+        yield outputs.tensor(contiguous(output.dtype, output.shape, offset)).clone()
+        offset += rounded(output.nbytes)

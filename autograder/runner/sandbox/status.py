@@ -152,7 +152,7 @@ def _traffic(given: Any) -> dict[str, dict[str, int]]:
 def _launches(given: Any, source: str) -> tuple[KernelLaunch | str, ...]:
     if len(checked.items(given)) > _LAUNCHES:
         raise TypeError("too many launches")
-    return tuple(_launch(one, source) for one in given)
+    return tuple(_launch(launch, source) for launch in given)
 
 
 def _launch(given: Any, source: str) -> KernelLaunch | str:

@@ -39,7 +39,7 @@ class Tape:
     def _index(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(where each step's elements begin, all histories sorted, the places of these)."""
         flat = [step.made.ravel() for step in self.steps]
-        starts = np.cumsum([0, *(one.size for one in flat)])
+        starts = np.cumsum([0, *(part.size for part in flat)])
         every = np.concatenate(flat) if flat else np.zeros(0, np.uint64)
         order = np.argsort(every, kind="stable")
         return starts, every[order], order
@@ -89,9 +89,9 @@ class Tape:
     def _before(self, node: Node, label: tuple[str, int], depth: int) -> Node | None:
         """The operation of this label among those that made the operands, soon before it."""
         for h in self.operands(node) if depth else ():
-            one = self.find(h)
-            if one is not None:
-                earlier = one if self.label(one) == label else self._before(one, label, depth - 1)
+            operand = self.find(h)
+            if operand is not None:
+                earlier = operand if self.label(operand) == label else self._before(operand, label, depth - 1)
                 if earlier is not None:
                     return earlier
         return None

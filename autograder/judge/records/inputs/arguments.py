@@ -137,8 +137,8 @@ def _draw(name: str, value: Any, drawing: Drawing) -> None:
         value.draw_into(drawing, name)
     elif isinstance(value, list):
         parts = [f"{name}[{number}]" for number in range(len(value))]
-        for part, one in zip(parts, value, strict=True):
-            _draw(part, one, drawing)
+        for part, part_value in zip(parts, value, strict=True):
+            _draw(part, part_value, drawing)
         drawing.numbers[name] = [drawing.laid_out(part) for part in parts]
     else:
         drawing.numbers[name] = value

@@ -313,8 +313,8 @@ class Repeated:
         arguments = Tree(args).tensors
         results = Tree.of(result).tensors
         # That a result shares memory with an argument is another complaint.
-        results = [one for one in results if not any(shares_memory(a, one) for a in arguments)]
-        if any(shares_memory(h, one) for one in results for h in self.held):
+        results = [tensor for tensor in results if not any(shares_memory(a, tensor) for a in arguments)]
+        if any(shares_memory(h, tensor) for tensor in results for h in self.held):
             raise RuntimeError("the result lies in the memory of an earlier result, which is lost; return a new tensor")
         self.held += results
         return result

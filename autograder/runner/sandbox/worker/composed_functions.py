@@ -32,26 +32,26 @@ class ComposedFunctions:
             return
         gc.unfreeze()  # objects that are frozen are not looked at
         files: dict[str, bool] = {}
-        functions = [one for one in gc.get_objects() if type(one) is FunctionType]
+        functions = [function for function in gc.get_objects() if type(function) is FunctionType]
         gc.freeze()
-        for one in functions:
-            file = one.__code__.co_filename
+        for function in functions:
+            file = function.__code__.co_filename
             closed = files.get(file)
             if closed is None:
                 closed = files[file] = file.startswith(TORCH) and composes(file[len(TORCH) :])
             if closed:
-                self._functions.append(one)
+                self._functions.append(function)
         held = self._functions
         codes = np.empty(len(held), dtype=object)
-        for number, one in enumerate(held):
-            codes[number] = one.__code__
-            one.__code__ = _refusing(one)
+        for number, function in enumerate(held):
+            codes[number] = function.__code__
+            function.__code__ = _refusing(function)
         self._codes = _kept(codes)
 
     def open(self) -> None:
         """Restores them, if they were replaced."""
-        for one, code in zip(self._functions, _taken(self._codes) if self._codes else (), strict=True):
-            one.__code__ = code
+        for function, code in zip(self._functions, _taken(self._codes) if self._codes else (), strict=True):
+            function.__code__ = code
         self._functions, self._codes = [], 0
 
     def forget(self) -> None:

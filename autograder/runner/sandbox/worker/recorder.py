@@ -176,9 +176,9 @@ class Recorder(TorchDispatchMode):
         """Records which steps are those of an autotuned launch, and which of its configurations it runs in."""
         first = len(self.steps)
         result = original(tuner, *args, **kwargs)
-        configurations = [str(one) for one in tuner.configs]
+        configurations = [str(config) for config in tuner.configs]
         digest = hashlib.sha256(repr((tuner.base_fn.__name__, configurations)).encode()).hexdigest()
-        place = next(number for number, one in enumerate(tuner.configs) if one is tuner.best_config)
+        place = next(number for number, config in enumerate(tuner.configs) if config is tuner.best_config)
         self.tuned.append({"of": digest, "configuration": place, "steps": [first, len(self.steps)]})
         return result
 
@@ -202,7 +202,7 @@ class Recorder(TorchDispatchMode):
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if isinstance(value, list | tuple):
-            return {"list": [self._value(one) for one in value]}
+            return {"list": [self._value(part) for part in value]}
         if isinstance(value, torch.dtype):
             return {"dtype": dtype_name(value)}
         if isinstance(value, tl.constexpr):

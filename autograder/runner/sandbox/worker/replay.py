@@ -128,7 +128,7 @@ class Player:
         if kind == "ref":
             return self._view(inner)
         if kind == "list":
-            items = [self._value(one, kernel) for one in inner]
+            items = [self._value(part, kernel) for part in inner]
             return tuple(items) if kernel else items
         if kind == "dtype":
             return DTYPES[inner]
@@ -146,8 +146,8 @@ def _buffers(what: Any) -> Iterator[int]:
             yield what["buffer"]
         what = what.values()
     if not isinstance(what, str | int | float | None):
-        for one in what:
-            yield from _buffers(one)
+        for part in what:
+            yield from _buffers(part)
 
 
 def _place(ref: dict[str, Any]) -> list[Any]:
