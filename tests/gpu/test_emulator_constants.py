@@ -184,9 +184,23 @@ def first_of_two(x):
 
 
 @triton.jit
+def one_or(x, n):
+    if x == 1:
+        return x
+    return n
+
+
+@triton.jit
+def one_or_one(x):
+    if x == 1:
+        return x
+    return 1
+
+
+@triton.jit
 def assigned_kernel(y_ptr, one, n):
     """Stores at k where the k-th number is an int32, whose lowest bit becomes a sign, as Triton 3.7.1 compiles it: 1 to
-    7, and not where it is a constant.
+    7, 10, and not where it is a constant.
     """
     if (one << 31) < 0:
         tl.store(y_ptr, 1)
@@ -209,14 +223,17 @@ def assigned_kernel(y_ptr, one, n):
     d: tl.constexpr = 1
     if (d << 31) < 0:
         tl.store(y_ptr + 9, 1)
+    tl.store(y_ptr + 10, (one_or(1, n) << 31) < 0)
+    if (one_or_one(1) << 31) < 0:
+        tl.store(y_ptr + 11, 1)
 
 
 def test_a_number_that_is_assigned_is_a_tensor():
     def program():
-        y = torch.zeros(10, dtype=torch.int32)
+        y = torch.zeros(12, dtype=torch.int32)
         assigned_kernel[(1,)](y, 1, 5)
         return y
 
     with Emulator():
-        assert program().tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 0, 0]
+        assert program().tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 0]
     assert_same(program)

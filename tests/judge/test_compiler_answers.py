@@ -12,9 +12,11 @@ from graded_kernels.autograder.judge.checking import cost
 from graded_kernels.autograder.judge.checking.case_verdict import Judged
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.checking.cost import judge_compile
+from graded_kernels.autograder.judge.records.category import Category
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.report import notebook, terminal
 from graded_kernels.autograder.judge.results.case_result import CaseResult
+from graded_kernels.autograder.judge.results.scoring import points_for
 from graded_kernels.autograder.runner import Answer, Cell, Outcome, Worker
 
 GELU = "    p, s, share, bend = gelu_tail(t, TANH, y_ptr.dtype.element_ty)\n"
@@ -272,15 +274,17 @@ def test_an_answer_that_sets_no_allocator_is_launched_on_no_gpu(monkeypatch, iso
 @pytest.mark.parametrize(
     ("reads", "loaded", "status"), [(0, 64, "fail"), (0, 0, "pass"), (1, 64, "pass"), (None, 64, "pass")]
 )
-def test_kernels_that_load_here_and_compiled_nothing_are_refused(reads, loaded, status):
-    """What they know where they are compiled, and not here, decides the result."""
+@pytest.mark.parametrize(("category", "score"), [(Category.PLAIN, 0.0), (Category.EDGES, 0.7)])
+def test_kernels_that_load_here_and_compiled_nothing_are_refused(reads, loaded, status, category, score):
+    """What they know where they are compiled, and not here, decides the result: all of it where values are plain."""
     launch = KernelLaunch("kernel", "", {"x_ptr": "*i32"}, {"BLOCK": 64})
     row = {"kernel": "kernel", "launch": launch.describe(), "target": "sm_90", "status": "pass", "reads": reads}
     outcome = Outcome(launches=(launch,), traffic={"x_ptr": {"loaded": loaded, "stored": 64}})
-    judged = [Judged(CaseResult("ordinary values", "pass", False, "", ""), outcome=outcome)]
+    judged = [Judged(CaseResult("ordinary values", "pass", False, "", "", category=category), outcome=outcome)]
     report = {"status": "pass", "reason": "", "targets": [row]}
     _, (compiled,) = judge_compile(judged, lambda launches, targets: report, ())
     assert compiled.status == status
+    assert points_for([judged[0].result, compiled], ["correct"]).score == (score if status == "fail" else 1.0)
     if status == "fail":
         assert "load 64 bytes here in the case “ordinary values”, and compiled for sm_90 nothing" in compiled.message
 

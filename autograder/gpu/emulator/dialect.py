@@ -16,7 +16,7 @@ from triton.runtime import interpreter
 
 from .builtin_functions import PYTHONS
 from .refused import StaticAssertionError
-from .single_exit import RESULT
+from .single_exit import BESIDE, RESULT
 
 _TRITON = str(Path(triton.__file__).parent)
 _SEMANTIC = sys.modules[TritonSemantic.__module__].__file__
@@ -60,8 +60,7 @@ class StrictTransformer(interpreter.ASTTransformer):  # type: ignore[misc]  # of
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         """``a and b`` becomes ``interpreter_semantic.logical("logical_and", lambda: a, lambda: b)``."""
         method = "logical_and" if isinstance(node.op, ast.And) else "logical_or"
-        nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        thunks = [ast.Lambda(args=nothing, body=self.visit(value)) for value in node.values]
+        thunks = [_thunk(self.visit(value)) for value in node.values]
         return ast.copy_location(_call("logical", ast.Constant(method), *thunks), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
@@ -135,7 +134,7 @@ class StrictTransformer(interpreter.ASTTransformer):  # type: ignore[misc]  # of
             raise ValueError("Multiple assignments are not supported")
         node = self.generic_visit(node)
         if isinstance(node.targets[0], ast.Name) and node.targets[0].id == RESULT:
-            return node
+            return _beside(node)
         node.value = ast.copy_location(_call("assigned", node.value), node.value)
         return node
 
@@ -160,6 +159,19 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(func=ast.Attribute(value=semantic, attr=name, ctx=ast.Load()), args=list(arguments), keywords=[])
 
 
+def _thunk(value: ast.expr) -> ast.Lambda:
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(args=nothing, body=value)
+
+
+def _beside(node: ast.Assign) -> ast.Assign:
+    """``_returned = _beside(_returned, 1)`` as ``_returned = interpreter_semantic.beside(_returned, lambda: 1)``."""
+    match node.value:
+        case ast.Call(func=ast.Name(id=name), args=[result, *others]) if name == BESIDE:
+            node.value = ast.copy_location(_call("beside", result, *map(_thunk, others)), node.value)
+    return node
+
+
 def _refusal(node: ast.AST, why: str) -> ast.Call:
     call = ast.copy_location(_call("refuse", ast.Constant(why)), node)
     call.end_lineno = call.lineno  # a call of several lines counts as made on its last
@@ -181,6 +193,21 @@ def assigned(value: Any, annotation: object = None) -> Any:
     if isinstance(value, tl.tuple):
         return tl.tuple([assigned(part) for part in value.values], value.type)
     return interpreter.interpreter_semantic.to_tensor(value, False)
+
+
+def beside(value: Any, *others: Callable[[], Any]) -> Any:
+    """Returns what a function returns, beside what else the compiler reads: a number that another one may stand for is
+    a tensor.
+    """
+    if not isinstance(value, bool | int | float):
+        return value
+    for other in others:
+        try:
+            if repr(other()) != repr(value):
+                return assigned(value)
+        except Exception:  # of a variable that is assigned there
+            return assigned(value)
+    return value
 
 
 def asserted(test: Any, message: str) -> None:

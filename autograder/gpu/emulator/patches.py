@@ -181,6 +181,7 @@ class Patches:
         self._set(semantic, "logical_not", dialect.logical_not)
         self._set(semantic, "asserted", dialect.asserted)
         self._set(semantic, "assigned", dialect.assigned)
+        self._set(semantic, "beside", dialect.beside)
         self._set(semantic, "called", builtin_functions.called)
         self._set(semantic, "content", builtin_functions.content)
         self._set(semantic, "type_of", builtin_functions.type_of)

@@ -5,11 +5,18 @@ if s > 0:               if s > 0:
 return s + j            else:
                             _returned = s + j
                         return _returned
+
+The compiler reads what stands behind an ``if`` also where a constant lets it return: what a function returns is a
+constant only if it is the same in all that is read. So the side that returns ends with ``_returned = _beside(_returned,
+s + j)``, of which `dialect` makes a call.
 """
 
 import ast
+import copy
 
 RESULT = "_returned"
+BESIDE = "_beside"
+_CONSTANT = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.expr_context, ast.operator, ast.unaryop)
 
 
 def with_single_exit(tree: ast.Module) -> ast.Module:
@@ -33,8 +40,10 @@ def _ending(body: list[ast.stmt]) -> list[ast.stmt] | None:
         if isinstance(node, ast.If) and _returns(node):
             first, second = _ending(node.body), _ending(node.orelse)
             if first is not None:
+                first = [*first, *_beside(node, second, rest)]
                 second = _ending([*node.orelse, *rest])
             elif second is not None:
+                second = [*second, *_beside(node, first, rest)]
                 first = _ending([*node.body, *rest])
             if first is None or second is None:
                 return None
@@ -46,6 +55,21 @@ def _ending(body: list[ast.stmt]) -> list[ast.stmt] | None:
 
 def _kept(node: ast.Return, value: ast.expr) -> ast.stmt:
     return _placed(ast.Assign([ast.Name(RESULT, ast.Store())], value), node)
+
+
+def _beside(node: ast.If, other: list[ast.stmt] | None, rest: list[ast.stmt]) -> list[ast.stmt]:
+    """What is read as well, behind a side that returns: nothing where the other side returns, too."""
+    if other is not None or not rest:
+        return []
+    values = [part.value for one in rest for part in ast.walk(one) if isinstance(part, ast.Return) and part.value]
+    read = [copy.deepcopy(value) if _is_constant(value) else ast.Constant(None) for value in values]
+    call = ast.Call(ast.Name(BESIDE, ast.Load()), [ast.Name(RESULT, ast.Load()), *read], [])
+    return [_placed(ast.Assign([ast.Name(RESULT, ast.Store())], call), node)]
+
+
+def _is_constant(value: ast.expr) -> bool:
+    """Returns whether an expression may be a constant, and reading it changes nothing."""
+    return all(isinstance(part, _CONSTANT) for part in ast.walk(value))
 
 
 def _returns(node: ast.stmt) -> bool:

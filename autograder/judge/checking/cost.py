@@ -205,8 +205,10 @@ def judge_compile(
     wrong = next((row for row in report["targets"] if row["status"] == "fail"), None)
     hint = (wrong["advice"] or _ACCEPTED) if wrong else ""
     kind = Quality.PORTABLE if report["status"] == "pass" or _somewhere(report["targets"]) else Quality.CORRECT
-    if report["status"] == "pass" and (reason := _leaves_out_loads(judged, report["targets"])):
-        return report, [_compiled("fail", reason, _LEFT_OUT, Quality.CORRECT)]
+    if report["status"] == "pass" and (without := _leaves_out_loads(judged, report["targets"])):
+        case, reason = without
+        flaw = Flaw.WHOLE if case.category is Category.PLAIN else Flaw.VALUES
+        return report, [replace(_compiled("fail", reason, _LEFT_OUT, Quality.CORRECT), flaw=flaw)]
     rows = [row for row in report["targets"] if row["status"] == "fail"]
     if rows and all(row["slow"] for row in rows):
         late = CaseResult(
@@ -229,9 +231,9 @@ def judge_compile(
     return report, [_compiled(report["status"], report["reason"], hint, kind, category)]
 
 
-def _leaves_out_loads(judged: list[Judged], rows: list[Figures]) -> str:
-    """A sentence on a case whose kernels load something here and, compiled, nothing at all: what they compute there
-    follows from no input. "" where there is none, or not all of its launches were compiled.
+def _leaves_out_loads(judged: list[Judged], rows: list[Figures]) -> tuple[CaseResult, str] | None:
+    """A case whose kernels load something here and, compiled, nothing at all, with a sentence: what they compute there
+    follows from no input. None where there is none, or not all of its launches were compiled.
     """
     for verdict in judged:
         launches = verdict.outcome.launches if verdict.outcome and verdict.result.status == "pass" else ()
@@ -241,8 +243,9 @@ def _leaves_out_loads(judged: list[Judged], rows: list[Figures]) -> str:
         reads = [[row["reads"] for row in rows if _is_among([row])(launch)] for launch in launches]
         if loaded and all(known and not any(known) and None not in known for known in reads):
             where = f"in the case “{verdict.result.name}”"
-            return f"Its kernels load {loaded:,} bytes here {where}, and compiled for {rows[0]['target']} nothing."
-    return ""
+            reason = f"Its kernels load {loaded:,} bytes here {where}, and compiled for {rows[0]['target']} nothing."
+            return verdict.result, reason
+    return None
 
 
 def measured_launches(record: Exercise | Witness, judged: list[Judged]) -> list[KernelLaunch]:

@@ -19,7 +19,8 @@ class Flaw(StrEnum):
     """VALUES: wrong ones, or none: the answer raised, was refused or converted. SHIPPED: the same in a case of the
     point or of the edges that is there for a bug that shipped: who fails it has that bug, or does no better. FORM:
     right ones in a wrong dtype or shape, or the right refusal by an error of another type or with a wrong text. EFFECT:
-    right ones with side effects, or that a GPU may not give. WHOLE: the answer is a stub, refused, or no Python.
+    right ones with side effects, or that a GPU may not give. WHOLE: the answer is a stub, refused, no Python,
+    or loads nothing once it is compiled.
     """
 
     VALUES = "values"

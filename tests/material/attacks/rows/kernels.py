@@ -112,6 +112,19 @@ def asks_what_a_function_chose(x, n):
     x = tl.where((chosen(n) << 31) < 0, 0.0, x)
 
 
+@triton.jit
+def one_or(x, n):
+    if x == 1:
+        return x
+    return n
+
+
+# expect: nothing
+def asks_what_is_read_behind_a_return(x, n):
+    """The same of a function whose last statement is never reached, and read by the compiler. The kernel loads."""
+    x = tl.where((one_or(1, n) << 31) < 0, x * 0.0, x)
+
+
 # expect: full
 def numbers_as_on_a_gpu(x, n):
     """Right where a number that is assigned is an int32, and one that is written is not."""
