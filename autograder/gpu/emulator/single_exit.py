@@ -58,7 +58,7 @@ def _kept(node: ast.Return, value: ast.expr) -> ast.stmt:
 
 
 def _beside(node: ast.If, other: list[ast.stmt] | None, rest: list[ast.stmt]) -> list[ast.stmt]:
-    """What is read as well, behind a side that returns: nothing where the other side returns, too."""
+    """Returns what is read as well, behind a side that returns: nothing where the other side returns, too."""
     if other is not None or not rest:
         return []
     values = [part.value for one in rest for part in ast.walk(one) if isinstance(part, ast.Return) and part.value]
