@@ -130,7 +130,7 @@ WRONG = {  # what is wrong: a backend, an answer, a case that sees it, and what 
         "every second element",
         "The answer wrote between the elements of m: every dimension has a stride of its own.",
     ),
-    "state": ("torch", f"calls = []\n{TORCH}{STATE}", "the same shape again", "m is wrong in 1,000 of 1,000 elements."),
+    "state": ("torch", f"calls = []\n{TORCH}{STATE}", "the same shape again", "m is wrong in 1,000 of 1,000 elements"),
     "new tensors of a kernel": (
         "triton",
         changed(TRITON, "    n =", "    param, m = torch.empty_like(param), torch.empty_like(m)\n    n =")
@@ -161,7 +161,7 @@ WRONG = {  # what is wrong: a backend, an answer, a case that sees it, and what 
         "triton",
         changed(TRITON, "(param, grad, m)]", "(m, grad, param)]"),
         "ordinary values",
-        "param is wrong in 1,000 of 1,000 elements.",
+        "param is wrong in 1,000 of 1,000 elements",
     ),
     "a race": (
         "triton",
@@ -188,7 +188,7 @@ WRONG = {  # what is wrong: a backend, an answer, a case that sees it, and what 
         + changed(TRITON, "lr, beta, BLOCK=", "lr * (1 + len(calls)), beta, BLOCK=")
         + "        calls.append(1)\n",
         "the same shape again",
-        "param is wrong in 1,000 of 1,000 elements.",
+        "param is wrong in 1,000 of 1,000 elements",
     ),
     "outside of the kernel": (
         "triton",
