@@ -4,6 +4,7 @@ A store tells autograd as an operator in place does (`Emulator.end`). On a GPU n
 """
 
 import contextlib
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,18 +21,21 @@ _KEPT = 1000  # launches that may have stored over what was saved
 
 
 class SavedTensors:
-    """Notes which launches stored to tensors of which shape. say: takes findings."""
+    """Notes which launches stored to tensors of how many elements, their own or those of the whole storage, which
+    another view may have. say: takes findings.
+    """
 
     def __init__(self, say: Callable[[Finding], None]):
         self._say = say
-        self._stores: deque[tuple[str, str, tuple[int, ...], Place]] = deque(maxlen=_KEPT)
+        self._stores: deque[tuple[str, str, set[int], Place]] = deque(maxlen=_KEPT)
 
     def ended(self, ended: EndedLaunch) -> None:
         """Takes note of what a launch has stored to."""
         place = current_place()
         for region in ended.footprint.space.regions:
             if region.stored:
-                self._stores.append((ended.launch.name, region.name, tuple(region.tensor.shape), place))
+                sizes = {region.tensor.numel(), region.held // region.itemsize}
+                self._stores.append((ended.launch.name, region.name, sizes, place))
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -55,7 +59,7 @@ class SavedTensors:
     def _tell(self, error: str) -> None:
         found = _MODIFIED.search(error)
         shape = tuple(map(int, found[1].split(", "))) if found and found[1] else ()
-        stores = [store for store in self._stores if store[2] == shape]
+        stores = [store for store in self._stores if math.prod(shape) in store[2]]
         if not found or not stores:
             return
         kernel, name, _, place = stores[-1]

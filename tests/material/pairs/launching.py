@@ -204,3 +204,20 @@ def a_loss_that_keeps_its_gradient(wrong):
     except RuntimeError:
         return like.grad, like.grad
     return x.grad, like.grad
+
+
+@pair("saved-tensor")
+def a_loss_of_a_view(wrong):
+    """Wrong: over a part of what the softmax has saved, in another shape."""
+    x = torch.randn(6, 32, device="cuda", requires_grad=True)
+    like = x.detach().cpu().requires_grad_()
+    like.softmax(1).square().sum().backward()
+    p = x.softmax(1)
+    part = p.detach().view(12, 16)[2:]
+    gradient = part if wrong else torch.empty_like(part)
+    loss_kernel[(10,)](part, gradient, torch.empty(10, device="cuda"), N=16)
+    try:
+        p.square().sum().backward()
+    except RuntimeError:
+        return like.grad, like.grad
+    return x.grad, like.grad
