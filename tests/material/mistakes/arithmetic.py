@@ -61,7 +61,7 @@ ARITHMETIC = (
         ("x is changed", "ordinary values", "return x.mul_(torch.sigmoid(x))"),
         (
             "hides NaN",
-            "every float16 value",
+            "infinity and NaN",
             "y = x.float() * torch.sigmoid(x.float()); return y.nan_to_num().to(x.dtype)",
         ),
         (

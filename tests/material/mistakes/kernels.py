@@ -79,7 +79,7 @@ KERNELS = (
         SUM,
         (
             "adds in the dtype of x",
-            "beyond float16 on the way",
+            "bfloat16",
             "x = tl.load(x_ptr + row * N + cols, mask=cols < N, other=0.0)\n    tl.store(y_ptr + row, tl.sum(x))",
             WHOLE,
         ),
