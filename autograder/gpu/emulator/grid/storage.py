@@ -96,6 +96,7 @@ class Storage:
         """Begins a pass."""
         self._low, self._high = self.words.size, -1  # of the units that the pass stores
         self._begun = len(self._due)
+        self._exchanged_at: list[np.ndarray] = []  # in this pass, by blocks
         self.final = False  # whether atomics of this pass are done, and cannot be taken back
 
     def _keep(self, places: Places) -> None:
@@ -315,9 +316,9 @@ class Storage:
         """
         if self._ordered:
             raise Fallback("sums of floats that wait for their order, and an atomic whose result is used")
+        if not exchange.alone:
+            self._blocks_in_order(places.at)
         self.settle(None)
-        if not exchange.alone and (self._loaded or self._written):
-            raise Fallback("an atomic and a plain access to one storage")
         if not self._behind_stores(places, owners, plain=True) or not self._behind_reads(places, owners):
             raise Fallback("an atomic on what another program stored or read")
         self._keep(places)
@@ -333,6 +334,15 @@ class Storage:
         if not exchange.alone:
             self.atomics["at once"] = 0, self.words.size  # no plain access, and no other kind
         return old, new
+
+    def _blocks_in_order(self, at: np.ndarray) -> None:
+        """Gives up where a block of elements meets an atomic of this pass: a program would do both before the next."""
+        if self._loaded or self._written:
+            raise Fallback("an atomic and a plain access to one storage")
+        earlier = [*self._exchanged_at, *(due.at for due in self._due[self._begun :])]
+        if any(np.isin(at, known).any() for known in earlier):
+            raise Fallback("several atomics on one element, the result of one of which is used")
+        self._exchanged_at.append(at)
 
     def _stamp_exchange(self, places: Places, owners: np.ndarray, exchange: Exchange) -> None:
         """Notes who has done an atomic last, and when; several programs where they are in no order."""
