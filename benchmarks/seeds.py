@@ -64,8 +64,8 @@ same; for *missed* only where the bug raises or gives NaN or infinity.
 {verdict}
 """
 HEAD = "| exercise | answers | seeds | false | missed | which | measured |\n" + "|---" * 7 + "|"
-POINTS = """`python benchmarks/seeds.py --points {minutes:g} --draw {draw}`, {date}: {answers} of {all} answers in
-PyTorch and Triton, in an order drawn with this number, for {minutes:g} minutes of processor time, each at {seeds}
+POINTS = """`python benchmarks/seeds.py --points {minutes:.1f} --draw {draw}`, {date}: {answers} of {all} answers in
+PyTorch and Triton, in an order drawn with this number, for {minutes:.1f} minutes of processor time, each at {seeds}
 seeds. For {same} of them the same categories fail at every seed at which one fails: the points of {apart}
 differ{largest}. For the other {changing} the draw decides which fail: points differ between seeds at which the same do
 for {within}.{which}"""
@@ -288,8 +288,8 @@ def drawn(records: Iterable[Exercise], draw: int) -> list[tuple[str, Subject]]:
     return every
 
 
-def points(every: list[tuple[str, Subject]], seeds: range, minutes: float, draw: int) -> str:
-    """The section on points: as many answers as this many minutes of processor time are enough for."""
+def points(every: list[tuple[str, Subject]], seeds: range, minutes: float, draw: int) -> Iterator[str]:
+    """The section on points after each answer, of as many as this many minutes of processor time are enough for."""
     spreads: list[Spread] = []
     begun = time.process_time()
     for name, subject in every:
@@ -297,6 +297,11 @@ def points(every: list[tuple[str, Subject]], seeds: range, minutes: float, draw:
             break
         spreads.append(spread(name, map(subject.report, seeds)))
         print(spreads[-1], flush=True)
+        yield section_of(spreads, len(every), seeds, (time.process_time() - begun) / 60, draw)
+
+
+def section_of(spreads: list[Spread], every: int, seeds: range, minutes: float, draw: int) -> str:
+    """The section on points of these answers, drawn from so many."""
     same = [one for one in spreads if one.categories <= 1]
     apart, within = (
         [one for one in spreads if one.largest > EQUAL and (one.categories <= 1) is steady] for steady in (True, False)
@@ -304,7 +309,7 @@ def points(every: list[tuple[str, Subject]], seeds: range, minutes: float, draw:
     largest = f", by {max(one.largest for one in apart):.0f} at most" if apart else ""
     told = "; ".join(f"{one.name}, by {one.largest:.0f}" for one in (*apart, *within))
     counts = {"same": len(same), "changing": len(spreads) - len(same), "apart": len(apart), "within": len(within)}
-    fields = counts | {"all": len(every), "answers": len(spreads), "seeds": len(seeds), "minutes": minutes}
+    fields = counts | {"all": every, "answers": len(spreads), "seeds": len(seeds), "minutes": minutes}
     return POINTS.format(**fields, draw=draw, date=date.today(), largest=largest, which=f" {told}." if told else "")
 
 
@@ -335,18 +340,19 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     kept, section = rows_of(text), text.partition("## Points\n\n")[2].partition("\n\n## Names")[0] or NOT_RUN
 
-    def write() -> None:
+    def write(section: str) -> None:
         rows = [kept.get(one, f"| `{one}` | {NOT_RUN} | | | | | |") for one in every]
         PAGE.write_text(page(rows, section), encoding="utf-8")
 
     if asked.points:
         records = (one for one in EXERCISES.values() if isinstance(one, Exercise))
-        section = points(drawn(records, asked.draw), range(asked.seeds), asked.points, asked.draw)
-        return write()
+        for section in points(drawn(records, asked.draw), range(asked.seeds), asked.points, asked.draw):
+            write(section)
+        return
     for name in asked.exercise or [name for name in every if name not in kept]:
         kept[name] = row(name, range(asked.seeds), found(every[name], range(asked.seeds)))
         print(kept[name], flush=True)
-        write()
+        write(section)
 
 
 if __name__ == "__main__":
