@@ -25,7 +25,7 @@ help:           ## what there is to make
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | grep -vE '^($(FIRST)):' | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 # One stamp for the whole set-up: made again when the pins or the set-up change, untouched otherwise.
-.venv/.ready: requirements.txt pyproject.toml setup_venv.py
+.venv/.ready: requirements.txt pyproject.toml setup.py setup_venv.py
 	@$(PYTHON) setup_venv.py
 	@touch $@
 

@@ -32,17 +32,21 @@ def has_gpu() -> bool:
 
 
 def choose_interpreter() -> None:
-    """Asks for the interpreter where there is no GPU, unless the environment says otherwise already."""
-    if "TRITON_INTERPRET" in os.environ or has_gpu():
-        return
-    os.environ["TRITON_INTERPRET"] = "1"
-    if "triton" in sys.modules:
-        from triton import knobs
+    """Asks for the interpreter where there is no GPU, unless the environment says otherwise already.
 
-        if not knobs.runtime.interpret:
+    Raises ImportError where triton was imported before it was asked for: its own functions are compiled there.
+    """
+    if "TRITON_INTERPRET" not in os.environ and not has_gpu():
+        os.environ["TRITON_INTERPRET"] = "1"
+    if interpreted() and "triton" in sys.modules:
+        from triton import language
+        from triton.runtime.interpreter import InterpretedFunction
+
+        if not isinstance(language.sum, InterpretedFunction):
             raise ImportError(
-                "triton was imported before graded_kernels.autograder, and there is no GPU. Restart the kernel and "
-                "import graded_kernels.autograder first, or set TRITON_INTERPRET=1 in the environment."
+                "triton was imported before graded_kernels.autograder, and there is no GPU. Restart Python (in a "
+                "notebook, the kernel) and import graded_kernels.autograder first, or set TRITON_INTERPRET=1 in the "
+                "environment."
             )
 
 

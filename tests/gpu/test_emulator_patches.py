@@ -6,6 +6,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from graded_kernels.autograder.gpu import choose_interpreter
 from graded_kernels.autograder.gpu.emulator import Emulator
 from triton.language import load
 from triton.language.extra import libdevice
@@ -86,3 +87,11 @@ def test_without_the_interpreter_it_says_what_to_set(monkeypatch):
     monkeypatch.setattr(tl, "sum", tl.sum.fn)
     with pytest.raises(RuntimeError, match="Set TRITON_INTERPRET=1 in the environment before triton is first imported"):
         Emulator().__enter__()
+
+
+def test_a_triton_imported_before_the_grader_is_told_at_import(monkeypatch):
+    """Where it waits for the first call, an answer is called wrong that never ran, one of PyTorch alone, too."""
+    choose_interpreter()
+    monkeypatch.setattr(tl, "sum", tl.sum.fn)
+    with pytest.raises(ImportError, match=r"triton was imported before graded_kernels\.autograder"):
+        choose_interpreter()
