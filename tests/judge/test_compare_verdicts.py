@@ -1,5 +1,7 @@
 """What `compare` refuses, and what it does not: refusals by accident, results and graphs that are used twice, codes."""
 
+import itertools
+
 import pytest
 import torch
 from graded_kernels.autograder.judge.records import derived
@@ -53,21 +55,28 @@ def test_rows_without_columns_may_be_refused_by_accident():
 
 
 class SharesItsBuffer:
-    """Returns one tensor from every call of a shape."""
+    """Returns one of so many tensors in turn from the calls of a shape."""
 
-    def __init__(self, copies):
-        self.buffers, self.copies = {}, copies
+    def __init__(self, copies, buffers=1):
+        self.buffers, self.copies, self.turns = {}, copies, itertools.cycle(range(buffers))
 
     def __call__(self, x):
-        y = self.buffers.setdefault(x.shape, torch.empty_like(x))
+        y = self.buffers.setdefault((x.shape, next(self.turns)), torch.empty_like(x))
         torch.add(x, x, out=y)
         return y.clone() if self.copies else y
 
 
 def test_a_result_keeps_its_bits_in_the_next_call():
     wrong = quick(lambda x: x + x, SharesItsBuffer(copies=False), torch.randn(3, 4))
-    assert "wrote over result, which the call before it returned" in failing(wrong)["other numbers"]
+    assert "wrote over result, which an earlier call returned" in failing(wrong)["other numbers"]
     assert quick(lambda x: x + x, SharesItsBuffer(copies=True), torch.randn(3, 4)).passed
+
+
+@pytest.mark.parametrize("buffers", [2, 3])
+def test_a_result_keeps_its_bits_where_buffers_take_turns(buffers):
+    wrong = quick(lambda x: x + x, SharesItsBuffer(copies=False, buffers=buffers), torch.randn(3, 4))
+    assert any("wrote over result, which an earlier call returned" in said for said in failing(wrong).values())
+    assert quick(lambda x: x + x, SharesItsBuffer(copies=True, buffers=buffers), torch.randn(3, 4)).passed
 
 
 class SpoilsWhatItSaved(torch.autograd.Function):

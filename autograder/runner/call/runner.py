@@ -67,7 +67,7 @@ class InProcess:
         self.contract, self.backend = contract, backend
         self._notes: OperatorNotes | None = None  # of the call that is watched
         self._twice = False  # as `Call` has it, of the last one
-        self._before = KeptResults()  # the results of the last call
+        self._before = KeptResults()
         self._callee = callee if isinstance(callee, Callee) else None
         self._given = self._called if isinstance(callee, Callee) else callee
         self.answer = inspect.unwrap(self._given)
@@ -159,7 +159,8 @@ class InProcess:
             outcome.outputs = Tree(returned).map(apart) + inputs.written()
             if lost := self._before.lost():
                 outcome.trouble = Trouble("raised", OVERWRITTEN.format(lost), code="overwritten", at=lost)
-            self._before = KeptResults(Tree(returned).named(self.contract.outputs))
+                self._before = KeptResults()
+            self._before.keep(Tree(returned).named(self.contract.outputs))
             outcome.mutated, outcome.relisted = inputs.mutated(), inputs.relisted()
             outcome.reshaped = inputs.reshaped() if self.guarded else ()  # a module may lay out its parameters anew
             outcome.aliased = inputs.aliased(returned)
