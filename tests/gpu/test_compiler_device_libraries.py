@@ -12,11 +12,10 @@ FUNCTIONS = """y = tl.log(x) + tl.floor(x) + tl.erf(x) + tl.exp2(x) + libdevice.
         y += tl.sin(x)"""
 COMPILED = """
 import json, os, sys
-os.environ["TRITON_CACHE_DIR"] = sys.argv[1]
+os.environ |= {"TRITON_CACHE_DIR": sys.argv[1], "TRITON_INTERPRET": "0"}
 import triton
 from kernels_of_usual_functions import kernel
 from graded_kernels.autograder.gpu.compiler import device_libraries
-os.environ.pop("TRITON_INTERPRET", None)  # of the package
 from triton._C.libtriton import llvm
 from triton.backends.compiler import GPUTarget
 from triton.backends.amd import compiler as amd
