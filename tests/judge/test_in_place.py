@@ -91,7 +91,7 @@ def test_a_family_of_cases(backend, path, checked):
 
 
 BOTH = "    param.copy_(param.float() - lr * new)\n    m.copy_(new)\n"
-KEPT = "They are as they came in: write to every element of the tensor that is given, not to a copy of it."
+KEPT = "are as they came in: write to every element of the tensor that is given, not to a copy of it."
 IN_PLACE = "sgd_step should return nothing and write param and m in place, as `param.copy_(...)` does, but returned 2."
 GRAD = "The answer changed its input grad. The caller may still need it: write into a new tensor."
 NEW = "return (param.float() - lr * new).to(param.dtype), new.to(m.dtype)"
@@ -106,9 +106,9 @@ WRONG = {  # what is wrong: a backend, an answer, a case that sees it, and what 
         "torch",
         changed(TORCH, BOTH, "    param, m = param - lr * new, new\n"),
         "ordinary values",
-        KEPT,
+        f"Those of param {KEPT}",
     ),
-    "other memory": ("torch", changed(TORCH, "param.copy_(", "param.data = ("), "ordinary values", KEPT),
+    "other memory": ("torch", changed(TORCH, "param.copy_(", "param.data = ("), "ordinary values", f"They {KEPT}"),
     "grad": ("torch", changed(TORCH, "    new", "    new = grad.mul_(1.0000001)\n    new"), "ordinary values", GRAD),
     "a copy": ("torch", changed(TORCH, "    new", f"{COPIES}    new"), "every second element", KEPT),
     "the first block": (

@@ -401,8 +401,9 @@ def test_a_list_is_written_in_place_at_every_seed(source, isolated, seeds, repor
 
 
 COPY = "    for g in grads:\n        g.copy_(scale * g.float())\n"
-KEPT = "grads[1] is wrong in 300 of 300 elements. They are as they came in: write to every element of the tensor"
-OTHERS = f"grads[0] is wrong in 35 of 35 elements. {RELISTED}"
+TWO = "grads[1] is wrong in 300 of 300 elements, grads[2] in 130 of 130."
+KEPT = f"{TWO} Those of grads[1] are as they came in: write to every element of the tensor"
+OTHERS = f"grads[0] is wrong in 35 of 35 elements, grads[1] in 300 of 300, grads[2] in 130 of 130. {RELISTED}"
 NEW = "    grads[:] = [(scale * g.float()).to(g.dtype) for g in grads]\n"
 PAST = "`scale` stores to x (grads[0]) out of bounds"
 NOT_WRITTEN = {

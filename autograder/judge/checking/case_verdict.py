@@ -290,7 +290,8 @@ class _CalledTrial:
         left = mixed_up = ""
         before = self._written.get(failure.output)
         if before is not None:
-            left = as_given(before, outcome.outputs[number], compared[number])
+            whose = "They" if sum(c.failure is not None for c in compared) == 1 else f"Those of {failure.output}"
+            left = as_given(whose, before, outcome.outputs[number], compared[number])
         if outcome.mutated and (left or (outcome.findings and outcome.findings[0].kind == "unwritten")):
             order = "are the launch's arguments in the order of the kernel's parameters?"
             mixed_up = f"The input {outcome.mutated[0]} was changed instead: {order}"

@@ -108,9 +108,11 @@ def reshaped(outcome: Outcome) -> str:
     )
 
 
-def as_given(given: torch.Tensor, output: torch.Tensor, comparison: Comparison) -> str:
-    """A sentence on the wrong elements of a parameter where they are what came in, bit for bit; "" where not."""
+def as_given(whose: str, given: torch.Tensor, output: torch.Tensor, comparison: Comparison) -> str:
+    """A sentence on the wrong elements of a parameter where they are what came in, bit for bit; "" where not. whose:
+    how it begins, ``They`` or ``Those of m``.
+    """
     wrong = comparison.wrong
     if wrong is None or not Tree((output[wrong],)).same_bits((given[wrong],)):
         return ""
-    return "They are as they came in: write to every element of the tensor that is given, not to a copy of it."
+    return f"{whose} are as they came in: write to every element of the tensor that is given, not to a copy of it."
