@@ -432,6 +432,13 @@ def test_a_tensor_of_a_list_that_is_not_written_is_named(wrong, isolated, report
     assert says in report.cases[0].message
 
 
+def test_of_many_tensors_that_are_wrong_a_few_are_counted(report_on):
+    many = Case("many", lambda generator: (list(torch.randn(90, 3, generator=generator).unbind()), 1.5), "")
+    first = COPY.replace("in grads:", "in grads[:1]:")
+    report = report_on(False, CLIP_TORCH, COPY, first, record=replace(CLIP, cases=(many,)))
+    assert "grads[4] in 3 of 3, and 85 more outputs. Those of grads[1] are" in report.cases[0].message
+
+
 def test_a_list_that_is_written_may_be_longer_than_before(report_on):
     """A wrong result is compared with those of the cases before, which have fewer."""
     twice_the_last = COPY + "    if len(grads) > 1:\n        grads[-1].mul_(2)\n"

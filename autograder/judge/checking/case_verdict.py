@@ -10,7 +10,7 @@ import torch
 
 from ...gpu import RULES, Finding
 from ...runner import Args, Examined, Outcome, Tree, Trouble
-from ...words import Quality
+from ...words import Quality, count
 from ..comparing.closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
 from ..comparing.fault import FILLED, Fault, counted, of_lanes
 from ..comparing.form import FormFault, as_asked, as_given, between_elements, relisted, reshaped
@@ -36,6 +36,7 @@ Fields = dict[str, Any]  # of a `CaseResult`, by name
 
 _OF_TRITON = re.compile(r" ?\(In Triton, [^)]*\)")
 REFUSALS = ("ValueError", "IndexError", "AssertionError")  # errors by which an answer refuses bad input
+LISTED = 3  # outputs that are counted beside the first
 GROSS = 64.0  # ulp: rounding does not explain what is farther off,
 GROSS_FLOAT8 = 1.0  # nor this in a float8, which has 8 steps between two powers of 2, or 4
 
@@ -335,11 +336,12 @@ def _distance(compared: list[Comparison]) -> Fields:
 
 
 def _counted(compared: Sequence[Comparison]) -> str:
-    """``dx is wrong in 3 of 4 elements, dweight in 2 of 2``."""
+    """``dx is wrong in 3 of 4 elements, dweight in 2 of 2``; of a list that an answer writes `LISTED` more at most."""
     wrong = [c.failure for c in compared if c.failure]
-    counts = [f"in {failure.wrong:,} of {failure.total:,}" for failure in wrong]
-    others = (f", {failure.output} {count}" for failure, count in zip(wrong[1:], counts[1:], strict=True))
-    return f"{wrong[0].output} is wrong {counts[0]} elements{''.join(others)}"
+    others = [f", {failure.output} in {failure.wrong:,} of {failure.total:,}" for failure in wrong[1:]]
+    more = f", and {count(len(others) - LISTED, 'more output')}" if others[LISTED:] else ""
+    first = f"{wrong[0].output} is wrong in {wrong[0].wrong:,} of {wrong[0].total:,} elements"
+    return f"{first}{''.join(others[:LISTED])}{more}"
 
 
 def _code(failure: Failure) -> str:
