@@ -171,6 +171,12 @@ def test_what_is_wrong_is_told_of_its_case_alone():
     assert [case.status for case in report.cases] == ["fail", "fail", "not-run"]
 
 
+def test_a_wrong_case_is_shown_before_the_bias_of_the_others():
+    """Which is of half precision, too, and no case in float32."""
+    report = check(PLAIN, lambda x, update: answer("truncated")(x, update) + (x.dtype == torch.bfloat16), "torch")
+    assert [cause.cases[0].name for cause in report.causes] == ["3000 numbers of torch.bfloat16", "bias"]
+
+
 def test_a_record_is_about_its_bias_only_where_it_is_judged():
     validate(replace(PLAIN, about=("bias",)))
     with pytest.raises(RecordError, match="it is about 'bias', which is judged where unbiased=True"):

@@ -59,7 +59,7 @@ def judge_bias(record: Exercise, judged: list[Judged]) -> list[CaseResult]:
         return [CaseResult(BIAS, "not-run", False, reason, "", category=category)]
     worst = max(leans)
     if worst.excess > 0:
-        return [CaseResult(BIAS, "fail", False, worst.sentence, "", HINT, category=category)]
+        return [CaseResult(BIAS, "fail", False, worst.sentence, "", HINT, category=category, half=True)]
     return [CaseResult(BIAS, "pass", False, worst.sentence, "", category=category)]
 
 
