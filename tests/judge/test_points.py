@@ -8,12 +8,14 @@ from types import MappingProxyType, SimpleNamespace
 
 import pytest
 import torch
+from answers import Unwatched
 from graded_kernels.autograder import EXERCISES, check
 from graded_kernels.autograder.gpu import Finding
+from graded_kernels.autograder.judge.checking.case_verdict import judge_case
 from graded_kernels.autograder.judge.checking.check import check_answer
 from graded_kernels.autograder.judge.comparing.closeness import Comparison, Expected, near
 from graded_kernels.autograder.judge.comparing.fault import Fault
-from graded_kernels.autograder.judge.comparing.trial import arguments
+from graded_kernels.autograder.judge.comparing.trial import Trial, arguments
 from graded_kernels.autograder.judge.explaining.up_to import Factors, right_up_to, up_to
 from graded_kernels.autograder.judge.records.category import Category, Flaw
 from graded_kernels.autograder.judge.records.record import WildBug
@@ -35,7 +37,7 @@ from graded_kernels.autograder.judge.results.scoring import (
     points_of,
 )
 from graded_kernels.autograder.judge.results.sentences import ROUNDING, SENTENCES, VALUES
-from graded_kernels.autograder.runner import Answer, Cell, Trouble
+from graded_kernels.autograder.runner import Answer, Cell, Examined, Trouble
 from graded_kernels.autograder.words import Quality
 from grading_table import EXAMPLES, GUIDE, row
 from turns import one_in
@@ -305,6 +307,29 @@ def test_a_case_for_a_bug_that_shipped_leaves_half_named_or_not():
     assert [(line.name, line.points) for line in found.costs] == [("edges", 15), ("limit", 35)]
     assert (found.costs[1].note, found.costs[1].case) == (SHIPPED, "edges")
     assert score(case("edges", "edges", "form", form="error")) == 90, "its values are right"
+
+
+class Reported(Unwatched):
+    """A runner that finds the same in every call."""
+
+    def __init__(self, function, *kinds):
+        super().__init__(function)
+        self.findings = tuple(Finding(kind, "It does.") for kind in kinds)
+
+    def examine(self, call):
+        examined = super().examine(call)
+        return Examined(call, replace(examined.first, findings=self.findings))
+
+
+@pytest.mark.parametrize("kinds", [("not-associative",), ("race-write", "division-by-zero")])
+@pytest.mark.parametrize("factor", [1.0, 1.001])
+def test_what_a_gpu_need_not_give_is_as_wrong_beside_another_mistake(factor, kinds):
+    """Else mending the other one would cost points: nearly right values counted, and right ones did not."""
+    record = EXERCISES["silu_forward"]
+    runner = Reported(lambda x: torch.nn.functional.silu(x) * factor, *kinds)
+    trial = Trial.of(record, record.cases[0], arguments(record.cases[0], 0, 0), runner, Settings("triton"))
+    result = judge_case(trial).result
+    assert (result.status, result.flaw, result.near, result.code) == ("fail", Flaw.VALUES, 0.0, kinds[-1])
 
 
 def test_few_right_plain_values_leave_forty_or_nothing():

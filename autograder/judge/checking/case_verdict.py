@@ -12,7 +12,7 @@ from ...gpu import RULES, Finding
 from ...runner import Args, Examined, Outcome, Tree, Trouble
 from ...words import Quality, count
 from ..comparing.closeness import Comparison, Expected, Wrong, compare_all, evidence_of, expect, near
-from ..comparing.fault import FILLED, Fault, counted, of_lanes
+from ..comparing.fault import FILLED, Fault, counted, of_lanes, worst
 from ..comparing.form import FormFault, as_asked, as_given, between_elements, relisted, reshaped
 from ..comparing.trial import Trial, describe
 from ..explaining.fingerprint import Evidence
@@ -254,10 +254,10 @@ class _CalledTrial:
         if failure is None:
             return None
         outcome = self.outcome
-        finding = outcome.findings[0] if outcome.findings else None
+        finding = worst(outcome.findings)
+        undefined = finding is not None and RULES[finding.kind].undefined  # a GPU has other values, near as these are
         message = f"{_counted(compared)}."
         message = f"{self.form.message} {message}" if self.form else message
-        share = near(expected, outcome.outputs)
         explained = " ".join(
             filter(None, [finding.message if finding else "", self._explanation(failure, expected, compared)])
         )
@@ -273,8 +273,8 @@ class _CalledTrial:
             compared=compared,
             unexplained=not (explained or changed),
             failure=failure,
-            near=share,
-            up_to=up_to(self.trial, expected, compared, outcome.outputs),
+            near=0.0 if undefined else near(expected, outcome.outputs),
+            up_to=() if undefined else up_to(self.trial, expected, compared, outcome.outputs),
             **_distance(compared),
             code=finding.kind if finding else _code(failure),
             place=finding.place if finding else failure.output,
@@ -367,8 +367,8 @@ def _changed(name: str) -> str:
 
 def _misdeed(written: Container[str], outcome: Outcome) -> Fault | None:
     """Returns what a right result does not excuse."""
-    if outcome.findings:
-        return Fault.of(outcome.findings[0])
+    if finding := worst(outcome.findings):
+        return Fault.of(finding)
     if stray := between_elements(written, outcome):
         return Fault(stray, "between-elements", next(name for name in outcome.mutated if name in written))
     if stray := relisted(outcome):

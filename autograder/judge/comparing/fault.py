@@ -42,6 +42,11 @@ class Fault:
         return cls(finding.message, finding.kind, finding.place, flaw=flaw, near=near)
 
 
+def worst(findings: Iterable[Finding]) -> Finding | None:
+    """The first finding by which a GPU has other values, or else the first, whose mending would show it."""
+    return min(findings, key=lambda finding: not RULES[finding.kind].undefined, default=None)
+
+
 def counted(expected: Expected, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings without unwritten elements of a result of which some may hold anything: its values tell."""
     masks = expected.unwritten or ()
