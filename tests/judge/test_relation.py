@@ -3,6 +3,7 @@
 import inspect
 import re
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from graded_kernels.autograder.judge.checking.explained import explained
 from graded_kernels.autograder.judge.checking.redaction import redacted
 from graded_kernels.autograder.judge.comparing.trial import Trial, arguments
 from graded_kernels.autograder.judge.explaining.changed_inputs import changed
+from graded_kernels.autograder.judge.explaining.changed_step import STEPS, changed_steps
 from graded_kernels.autograder.judge.records.record import Witness
 from graded_kernels.autograder.judge.records.settings import Settings
 from graded_kernels.autograder.judge.records.table import EXERCISES
@@ -21,8 +23,10 @@ from graded_kernels.autograder.runner import InProcess
 
 
 def judged(name, function, case="ordinary values", earlier=None):
-    """The judgement on one case. function: takes the case's arguments, and then what is right for them."""
-    record = EXERCISES[name]
+    """The judgement on one case. name: of the exercise, or its record. function: takes the case's arguments, and then
+    what is right for them.
+    """
+    record = EXERCISES[name] if isinstance(name, str) else name
     number = next(n for n, one in enumerate(record.cases) if one.name == case)
     args = arguments(record.cases[number], number, 0)
     right = tuple(value.to(dtype) for value, dtype in zip(record.exact(args), record.dtypes(args), strict=True))
@@ -257,6 +261,53 @@ def test_no_relation_is_told_where_there_is_none(name, function):
     assert result.status == "fail"
     assert re.fullmatch(COUNTED, result.message), result.message
     assert result.hint  # where to begin
+
+
+def axpy_as(oracle):
+    """An exercise of another formula of a, x and y."""
+    return replace(EXERCISES["axpy"], oracle=oracle)
+
+
+def test_a_change_that_half_of_few_wrong_elements_fit_is_not_told():
+    """All others are right, and of them all few are unlike it."""
+
+    def first(x, count):
+        return (torch.arange(x.numel()) < count).view(x.shape)
+
+    record = axpy_as(lambda a, x, y: torch.where(first(x, 12), x.sin() * (2 + y.exp()), x))
+    told = message(record, lambda a, x, y, out: torch.where(first(x, 12), x.sin(), out))
+    assert "were left out in" in told, told
+    told = message(record, lambda a, x, y, out: torch.where(first(x, 6), x.sin(), out.where(~first(x, 12), 3 * out)))
+    assert "as if" not in told, told
+
+
+def test_of_two_changes_that_fit_neither_is_told():
+    """Of the two steps the answer may have either right."""
+    record = axpy_as(lambda a, x, y: x * y.exp() + x.tanh())
+    assert "the term tanh(x) were left out in" in message(record, lambda a, x, y, out: x * y.exp())
+    told = message(record, lambda a, x, y, out: x * y.exp() - x.tanh())
+    assert "as if" not in told, told
+
+
+def test_no_step_of_a_long_formula_is_changed_and_a_change_that_cannot_be_ends_nothing():
+    x = torch.rand(8, dtype=torch.float64)
+
+    def long():
+        total = x
+        for _ in range(STEPS + 1):
+            total = total * x
+        return (total,)
+
+    def checked():
+        total = x + 1
+        if total.min() < 1:
+            raise ValueError
+        return (total * 3,)
+
+    assert not [*changed_steps(long, {"x": x})]
+    words = [words for words, _ in changed_steps(checked, {"x": x})]
+    assert "the term 1 were left out" not in words
+    assert "the factor 3 were left out" in words
 
 
 @pytest.mark.exhaustive

@@ -2,7 +2,9 @@
 sign, or has another number.
 """
 
+import itertools
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -31,12 +33,12 @@ StepChange = tuple[str, Callable[[], Any]]  # in words, to complete "comes out a
 class ChangedStep(TorchDispatchMode):
     """Changes one step of a formula that is computed under it. number: of the step, among those that can be changed;
     way: of changing it. names: those of the arguments, by their identity. words: the change, "" until it is made.
-    steps: how many were seen.
+    steps: how many were seen. ways: in how many this one can be changed.
     """
 
     def __init__(self, number: int, way: int, names: dict[int, str]):
         super().__init__()  # type: ignore[no-untyped-call]
-        self.number, self.way, self.words, self.steps = number, way, "", 0
+        self.number, self.way, self.words, self.steps, self.ways = number, way, "", 0, 0
         self.names = dict(names)
         self.alive: list[Any] = []  # named results, whose identity no later one may have
 
@@ -45,7 +47,8 @@ class ChangedStep(TorchDispatchMode):
         changes = list(self._changes(func, args)) if not kwargs else []
         if changes:
             self.steps += 1
-            if self.steps == self.number + 1 and self.way < len(changes):
+            if self.steps == self.number + 1:
+                self.ways = len(changes)
                 self.words, change = changes[self.way]
                 result = torch.as_tensor(change()).to(result.dtype).expand(result.shape)
         if name := self._name_of_step(func, args):
@@ -98,21 +101,22 @@ class ChangedStep(TorchDispatchMode):
         for number, other in ((first, second), (second, first)):
             if not isinstance(number, torch.Tensor):
                 for words, by in (*TIMES, ("a third as large", 1 / 3), ("three times as large", 3.0)):
-                    yield f"{number:.6g} were {words}", partial(_weighted, other, number * by)
+                    if number * by != 1:  # it were left out
+                        yield f"{number:.6g} were {words}", partial(_weighted, other, number * by)
 
     def _of_sum(self, sign: float, first: Any, second: Any) -> Iterator[StepChange]:
         """sign: of the second term."""
-        one, other = (self._named("term", value) for value in (first, second))
+        former, latter = (self._named("term", value) for value in (first, second))
         sums = partial(_weighted, first=first, second=second)
-        yield f"{one} were left out", partial(sums, weight=0.0, other=sign)
-        yield f"{other} were left out", partial(sums, other=0.0)
+        yield f"{former} were left out", partial(sums, weight=0.0, other=sign)
+        yield f"{latter} were left out", partial(sums, other=0.0)
         added, taken = ("added", "subtracted") if sign > 0 else ("subtracted", "added")
-        yield f"{other} were {taken}, not {added}", partial(sums, other=-sign)
+        yield f"{latter} were {taken}, not {added}", partial(sums, other=-sign)
         if sign > 0:
-            yield f"{one} were subtracted, not added", partial(sums, weight=-1.0, other=sign)
+            yield f"{former} were subtracted, not added", partial(sums, weight=-1.0, other=sign)
         for words, by in TIMES:
-            yield f"{one} were {words}", partial(sums, weight=by, other=sign)
-            yield f"{other} were {words}", partial(sums, other=by * sign)
+            yield f"{former} were {words}", partial(sums, weight=by, other=sign)
+            yield f"{latter} were {words}", partial(sums, other=by * sign)
 
 
 def _weighted(first: Any, weight: float = 1.0, second: Any = 0.0, other: float = 1.0) -> Any:
@@ -127,13 +131,14 @@ def changed_steps(compute: Callable[[], Args], named: dict[str, Any]) -> Iterato
     names = {id(value): name for name, value in named.items() if isinstance(value, torch.Tensor)}
     if sum(t.numel() for t in Tree(tuple(named.values())).tensors) > ELEMENTS:
         return
-    number, way, steps = 0, 0, 1
-    while number < steps <= STEPS:
-        with ChangedStep(number, way, names) as step:
-            values = compute()
-        steps = step.steps
-        if step.words:
-            yield step.words, values
-            way += 1
-        else:
-            number, way = number + 1, 0
+    with ChangedStep(-1, 0, names) as unchanged:
+        compute()
+    for number in range(unchanged.steps) if unchanged.steps <= STEPS else ():
+        for way in itertools.count():
+            values = None
+            with ChangedStep(number, way, names) as step, suppress(Exception):  # the next step need not take the change
+                values = compute()
+            if values is not None and step.words:
+                yield step.words, values
+            if way + 1 >= step.ways:
+                break

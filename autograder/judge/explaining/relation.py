@@ -70,14 +70,16 @@ class _Output:
     def is_guessed(self, guess: Guess, everywhere: bool = False, fitted: int = 0) -> bool:
         """Returns whether the answer gives the guessed values in place of the right ones, and not by accident.
 
-        everywhere: also where the answer is right. fitted: how many elements the guess was fitted to.
+        everywhere: also where the answer is right; what is unlike the guess is few beside the wrong elements, which may
+            be few themselves. fitted: how many elements the guess was fitted to.
         """
         values, near = guess[0].double(), guess[1]
         near = near + self.rounding * values.abs()
         finite = self.exact.isfinite() & self.near.isfinite() & values.isfinite() & near.isfinite()
         about = finite if everywhere else finite & self.mask
         same = (self.actual - values).abs() <= near
-        if (finite & self.mask).sum() < NEARLY * self.mask.sum() or (same & about).sum() < NEARLY * about.sum():
+        wrong = self.mask.sum()
+        if (finite & self.mask).sum() < NEARLY * wrong or (about & ~same).sum() > (1 - NEARLY) * wrong:
             return False
         telling = same & about & self.mask
         return _is_certain(self.actual[telling], self.exact[telling], near[telling], fitted)
@@ -315,21 +317,31 @@ def _otherwise(call: WrongCall) -> str:
 
 
 def _by_step(call: WrongCall) -> str:
-    """Returns what the formula gives where one of its steps is another."""
+    """Returns what the formula gives where one of its steps is another; "" where two changes give as many of the
+    outputs, of which these numbers do not tell which it was.
+    """
     exercise = call.exercise
     args = exercise.widened(tuple(call.named.values()))
     named = dict(zip(call.named, args, strict=True))
-    with suppress(Exception):  # what a step gives instead need not be anything that the next one takes
+    fitting: dict[str, list[str]] = {}
+    with suppress(Exception):  # an oracle need not be computed step by step
         for words, values in changed_steps(lambda: Tree.of(exercise.oracle(*args)).leaves, named):
             names = [output.name for output in call.wrong if _fits(output, values[output.number])]
-            if names:
-                return f"{_listed(names)} as if {words} in {exercise.summary}."
-    return ""
+            fitting[words] = max(names, fitting.get(words, []), key=len)
+    most = max(map(len, fitting.values()), default=0)
+    best = [words for words, names in fitting.items() if most and len(names) == most]
+    return f"{_listed(fitting[best[0]])} as if {best[0]} in {exercise.summary}." if len(best) == 1 else ""
 
 
 def _fits(one: _Output, values: torch.Tensor) -> bool:
-    near = one.near * (values.double().abs() / one.exact.abs().clamp(min=1e-300)).clamp(min=1.0)
-    return values.shape == one.exact.shape and one.is_guessed((values, near), everywhere=True)
+    """Returns whether these values of a changed formula, one of a hundred, are the answer's. Each may be off by as
+    large a share as half of the right ones may. Integers, of which there are few, come out alike by accident.
+    """
+    if values.shape != one.exact.shape or not one.rounding:
+        return False
+    shares = (one.near / one.exact.abs())[one.near.isfinite() & one.exact.isfinite() & (one.exact != 0)]
+    near = torch.maximum(one.near, shares.median() * values.double().abs())
+    return one.is_guessed((values, near), everywhere=True, fitted=1)
 
 
 def _is_result(one: _Output, other: Expected) -> bool:
