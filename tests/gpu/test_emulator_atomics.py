@@ -8,6 +8,7 @@ import random_meetings
 import torch
 from both_ways import assert_same, observe
 from graded_kernels.autograder.gpu.emulator import Emulator, access
+from graded_kernels.autograder.gpu.emulator.grid import lockstep
 from turns import in_turn
 
 TOGETHER = {
@@ -26,6 +27,8 @@ FOUND = {  # what runs one program at a time, to be told
     "split-k without an order": (functools.partial(meeting.splits, "relaxed"), {"race-read", "store-conflict"}),
     "no lock": (functools.partial(meeting.locks, "no lock"), {"race-read", "store-conflict"}),
     "a lock without a barrier": (functools.partial(meeting.locks, "no barrier"), {"race-read", "store-conflict"}),
+    "parts that may not be there": (meeting.shares, {"race-write"}),
+    "a wait that ends by itself": (functools.partial(meeting.shares, "counted"), {"race-write"}),
 }
 
 
@@ -78,6 +81,50 @@ def test_a_lock_that_is_never_given_back_ends_the_launch(monkeypatch):
 
     assert [why for _, why in assert_same(program)] == ["programs that wait for each other"]
     assert "which no program stores: a GPU would not come back" in observe(program, "together")[0].error
+
+
+def test_programs_that_take_what_a_later_one_gives_are_refused(monkeypatch):
+    monkeypatch.setattr(access, "PATIENCE", 100)
+    fallbacks = assert_same(meeting.taken)
+    assert [why for _, why in fallbacks] == ["an atomic that may wait for a later program"]
+    assert "smaller number" in observe(meeting.taken, "together")[0].error
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    (("added", "programs that wait for each other"), ("exchanged", "an atomic that may wait for a later program")),
+)
+def test_a_wait_whose_atomic_changes_the_word_each_time_ends(how, why, monkeypatch):
+    monkeypatch.setattr(lockstep, "_MOST_ROUNDS", 20)
+    assert assert_same(functools.partial(meeting.helped, how)) == [("under_a_lock_of_a_helper", why)]
+
+
+def test_a_load_before_many_of_other_programs_is_held_against_a_release():
+    fallbacks = assert_same(meeting.loaded)
+    assert [why for _, why in fallbacks] == ["more loads before a release than are kept"]
+    with Emulator() as emulator:
+        meeting.loaded()
+    assert {finding.kind for finding in emulator.findings} == {"race-write"}
+
+
+@pytest.mark.parametrize("how", ("", "if", "and"))
+def test_a_launch_may_do_without_a_lock(how):
+    assert_same(functools.partial(meeting.optional, how))
+    with Emulator() as emulator:
+        y = meeting.optional(how)
+    assert y.equal(meeting.randn(4 * 32))
+    assert not emulator.findings
+
+
+def test_tickets_follow_the_order_of_the_programs():
+    """A launch in another order has other tickets, so that an answer that depends on them is told."""
+    seen = []
+    for shuffle in (None, 1):
+        with Emulator(shuffle=shuffle) as emulator:
+            seen.append(meeting.tickets())
+        assert not emulator.fallbacks
+    assert seen[0].tolist() == list(range(30))
+    assert sorted(seen[1].tolist()) == list(range(30)) != seen[1].tolist()
 
 
 def test_programs_take_two_tickets_each_in_some_order():

@@ -61,14 +61,21 @@ def under_locks(x_ptr, sum_ptr, lock_ptr, HOW: tl.constexpr, LOCKS: tl.constexpr
     if HOW == "exchanged":
         while tl.atomic_xchg(lock, 1) != 0:
             pass
-    elif HOW != "no lock":
+        tl.store(total, tl.load(total) + x)
+        tl.debug_barrier()
+        tl.atomic_xchg(lock, 0)
+    elif HOW == "no lock":
+        tl.store(total, tl.load(total) + x)
+        tl.debug_barrier()
+        tl.atomic_xchg(lock, 0)
+    else:
         while tl.atomic_cas(lock, 0, 1) == 1:
             pass
-    tl.store(total, tl.load(total) + x)
-    if HOW != "no barrier":
-        tl.debug_barrier()
-    if HOW != "never released":
-        tl.atomic_xchg(lock, 0)
+        tl.store(total, tl.load(total) + x)
+        if HOW != "no barrier":
+            tl.debug_barrier()
+        if HOW != "never released":
+            tl.atomic_xchg(lock, 0)
 
 
 @triton.jit
@@ -161,6 +168,91 @@ def left_with_a_ticket(count_ptr, y_ptr):
     tl.store(y_ptr + ticket, 1)
 
 
+@triton.jit
+def with_or_without_a_lock(x_ptr, y_ptr, lock_ptr, HOW: tl.constexpr, BLOCK: tl.constexpr):
+    """A lock that only some launches have: the others give no tensor for it."""
+    row, i = tl.program_id(0), tl.arange(0, BLOCK)
+    if HOW == "if":
+        while tl.atomic_cas(lock_ptr + row % 2, 0, 1) == 1:
+            pass
+    while HOW == "and" and tl.atomic_cas(lock_ptr + row % 2, 0, 1) == 1:
+        pass
+    tl.store(y_ptr + row * BLOCK + i, tl.load(x_ptr + row * BLOCK + i))
+    if HOW != "":
+        tl.atomic_xchg(lock_ptr + row % 2, 0)
+
+
+@triton.jit
+def shares_of_a_sum(x_ptr, part_ptr, y_ptr, count_ptr, HOW: tl.constexpr, N: tl.constexpr):
+    """Each program divides its value by the sum of all, and does not wait until all are there: it may count up to N
+    alone.
+    """
+    p = tl.program_id(0)
+    x = tl.load(x_ptr + p)
+    tl.store(part_ptr + p, x)
+    tl.debug_barrier()
+    arrived = tl.atomic_add(count_ptr, 1)
+    if HOW == "counted":
+        while arrived < N:
+            arrived = tl.atomic_add(count_ptr, 1)
+    else:
+        arrived += tl.atomic_add(count_ptr, 1)
+    tl.store(y_ptr + p, x / tl.sum(tl.load(part_ptr + tl.arange(0, N))))
+
+
+@triton.jit
+def acquire(lock_ptr, HOW: tl.constexpr):
+    """Takes a lock by an atomic that changes it each time."""
+    if HOW == "added":
+        while tl.atomic_add(lock_ptr, 1) != 0:
+            pass
+    else:
+        while tl.atomic_xchg(lock_ptr, tl.program_id(0) + 1) != 0:
+            pass
+
+
+@triton.jit
+def under_a_lock_of_a_helper(sum_ptr, lock_ptr, HOW: tl.constexpr):
+    """Adds up the numbers of the programs."""
+    acquire(lock_ptr, HOW)
+    tl.store(sum_ptr, tl.load(sum_ptr) + tl.program_id(0))
+    tl.debug_barrier()
+    tl.atomic_xchg(lock_ptr, 0)
+
+
+@triton.jit
+def taken_from_a_later_one(y_ptr, flag_ptr):
+    """Every second program waits for what the next one gives it, and takes it away."""
+    p = tl.program_id(0)
+    if p % 2 == 0:
+        while tl.atomic_cas(flag_ptr + p, 1, 0) != 1:
+            pass
+        tl.store(y_ptr + p, 1)
+    else:
+        tl.atomic_xchg(flag_ptr + p - 1, 1)
+
+
+@triton.jit
+def stored_over_a_load(x_ptr, y_ptr, count_ptr, BLOCK: tl.constexpr):
+    """The last program to come stores what the first has loaded, with no barrier behind that. The later ones load more
+    often.
+    """
+    p, i = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + (p > 0) * BLOCK + i)
+    for _ in range(p * 30):
+        x += tl.load(x_ptr + BLOCK + i)
+    ticket = tl.atomic_add(count_ptr, 1)
+    if ticket == tl.num_programs(0) - 1:
+        tl.store(x_ptr + i, x)
+    tl.store(y_ptr + p * BLOCK + i, x)
+
+
+@triton.jit
+def own_tickets(count_ptr, y_ptr):
+    """Each program stores its ticket in its own place: an order of the programs."""
+    tl.store(y_ptr + tl.program_id(0), tl.atomic_add(count_ptr, 1))
+
+
 def randn(*shape):
     return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
 
@@ -229,3 +321,39 @@ def left():
     count, y = zeros(1), zeros(30)
     left_with_a_ticket[(30,)](count, y)
     return y, count
+
+
+def optional(how=""):
+    y = torch.zeros(4 * 32)
+    with_or_without_a_lock[(4,)](randn(4 * 32), y, zeros(2) if how else None, HOW=how, BLOCK=32)
+    return y
+
+
+def shares(how=""):
+    y = torch.zeros(8)
+    shares_of_a_sum[(8,)](randn(8).abs(), torch.zeros(8), y, zeros(1), HOW=how, N=8)
+    return y
+
+
+def helped(how):
+    total = zeros(1)
+    under_a_lock_of_a_helper[(6,)](total, zeros(1), HOW=how)
+    return total
+
+
+def taken():
+    y = zeros(8)
+    taken_from_a_later_one[(8,)](y, zeros(8))
+    return y
+
+
+def loaded():
+    x, y = randn(2 * 64), torch.zeros(4 * 64)
+    stored_over_a_load[(4,)](x, y, zeros(1), BLOCK=64)
+    return x, y
+
+
+def tickets():
+    y = zeros(30)
+    own_tickets[(30,)](zeros(1), y)
+    return y

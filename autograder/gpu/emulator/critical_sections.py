@@ -67,10 +67,12 @@ def _in_turn(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _awaited(node: ast.stmt) -> list[ast.expr]:
-    """The words for which a loop waits that does nothing else, and an ``if`` with nothing but such loops."""
-    if isinstance(node, ast.If):
-        return [word for part in (*node.body, *node.orelse) for word in _awaited(part)]
+    """The words for which a loop waits that does nothing else. They are computed once more before it: where a
+    condition decides whether they are, they may be of no tensor.
+    """
     if not isinstance(node, ast.While) or node.orelse or not all(isinstance(part, ast.Pass) for part in node.body):
+        return []
+    if any(isinstance(part, ast.BoolOp | ast.IfExp) for part in ast.walk(node.test)):
         return []
     return _words(node.test)
 

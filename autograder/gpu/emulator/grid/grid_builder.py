@@ -275,6 +275,7 @@ class GridBuilder(StrictBuilder):
         _known(ptr)
         if scope == SCOPE_CTA:
             raise Fallback("an atomic of scope cta: whether two programs meet")
+        self.access.ordered = True
         self._loose(None)
         words = tuple(np.ascontiguousarray(a.data).view(f"u{val.data.itemsize}") for a in (cmp, val))
         old = self.exchanged_with(ptr, words, np.ones(1, bool), _compared_and_swapped, sem, cmp.dtype.scalar)

@@ -17,10 +17,12 @@ import triton.language as tl
 from triton.runtime import interpreter
 
 from ..counters import Counter, counted, counter, span
+from .fallback import Fallback
 from .programs import Programs
 from .variables import changed, either, put, selected, spread, taken
 
 _FEW = 0.75  # of the rows: where fewer are live they go on without the others
+_MOST_ROUNDS = 1 << 10  # of a loop that no program leaves, in a launch in which they meet
 _Variables = Mapping[str, Any]
 
 
@@ -83,6 +85,7 @@ class Loop(_Region):
     def __init__(self, kept: Collection[str], used: Collection[str]):
         self._kept, self._used = kept, used
         self._entered = False
+        self._rounds = 0  # since a program has left
         self._lost: set[str] = set()  # variables that not all programs have
         self._before: _Variables = {}  # what was used when the others were left behind
         self._ended: dict[str, Any] = {}  # of all programs: what is kept, as of when they were left behind
@@ -119,6 +122,9 @@ class Loop(_Region):
             on = np.full(len(programs.numbers), bool(condition))
         live = programs.live[on[programs.live]]
         programs_part = 0 < live.size < programs.live.size
+        self._rounds = 0 if programs_part else self._rounds + 1
+        if self._rounds > _MOST_ROUNDS and interpreter.interpreter_builder.memory.in_order:
+            raise Fallback("programs that wait for each other")
         if self._entered or programs_part:
             self._enter_once()
             self._begin_or_leave(live, _variables(sys._getframe(1)))

@@ -48,7 +48,7 @@ class Memory:
     def _begin_launch(self) -> None:
         self._storages: dict[int, Storage] = {}
         self._traffic: dict[int, tuple[Region, dict[str, int]]] = {}
-        self._releases = Releases()
+        self._releases = Releases(self._ranks, self.access.first + 1)
         self._polls = 0
         self._latest = -1  # of the programs that have done an atomic at once
 
@@ -65,6 +65,7 @@ class Memory:
         self._stored = self._exchanged = False
         self._latest_before = self._latest
         self._open: dict[bool, list[tuple[np.ndarray, Storage, Accessed]]] = {False: [], True: []}  # since a barrier
+        self._forgotten = np.zeros(len(programs.numbers), bool)  # by row: fewer than `OPEN` of its loads are in there
         for storage in self._storages.values():
             storage.begin()
         self._stores: list[Earlier] = []  # since the last barrier
@@ -173,18 +174,28 @@ class Memory:
         for loaded, accesses in self._open.items():
             left = [] if every else [one for one in accesses if not _contains(waited, one[0])]
             self._open[loaded] = left
+        self._forgotten[waited] = False
 
     def _left_open(self, storage: Storage, access: Accessed, width: int) -> None:
         """Notes what other warps than the one that may release something load or store."""
         if self.access.warps > 1 and width > WARP:
             accesses = self._open[access.loaded]
             accesses.append((self._rows(), storage, access))
-            if access.loaded:
-                del accesses[:-OPEN]
+            if access.loaded and len(accesses) > OPEN:
+                self._forget(accesses.pop(0)[0], [done for done, *_ in accesses])
+
+    def _forget(self, rows: np.ndarray, later: list[np.ndarray]) -> None:
+        """Notes that a load of these rows is forgotten. later: the rows of those that are not."""
+        every = len(self._all.numbers)
+        if any(done.size < every for done in later):
+            kept = np.bincount(np.concatenate(later), minlength=every)
+            self._forgotten[rows[kept[rows] < OPEN]] = True
 
     def _hurry(self) -> None:
         """Has what threads of the programs that go on have done come before nothing, if they have not waited."""
         rows = self._rows()
+        if self._forgotten[rows].any():
+            raise Fallback("more loads before a release than are kept")
         for done, storage, access in (*self._open[False], *self._open[True]):
             if np.isin(done, rows).any():
                 storage.hurry(access)

@@ -2,10 +2,13 @@
 
 `..order` has it of programs that run one after the other. Here time passes with each release and acquire: what a
 program has done before it releases a word comes before what another does once it has acquired the word later. Only
-these two are looked at, and no chain of programs: where more is needed, the launch runs one program at a time.
+these two are looked at, and no chain of programs: where more is needed, the launch runs one program at a time. So it
+does where the one that acquires is the earlier of the two in the launch's order: it may not have waited for the other.
 """
 
 from collections.abc import Iterable
+
+import numpy as np
 
 from ..order import LATE
 
@@ -13,9 +16,12 @@ Accesses = Iterable[tuple[int, int, int]]  # of which program an access was, its
 
 
 class Releases:
-    """The words that programs have released and acquired. time: of the last time that one did."""
+    """The words that programs have released and acquired. time: of the last time that one did. ranks: where in the
+    launch's order its programs come, or None where they come as they are numbered, from ``first`` on.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, ranks: np.ndarray | None, first: int) -> None:
+        self._ranks, self._first = ranks, first
         self.time = 0
         self._released: dict[tuple[int, int], list[int]] = {}  # times, by word and program
         self._acquired: dict[int, dict[int, int]] = {}  # the last time, by program and word
@@ -36,5 +42,8 @@ class Releases:
     def _orders(self, program: int, when: int, later: int, now: int) -> bool:
         for word, acquired in self._acquired.get(later, {}).items():
             if acquired <= now and any(when < time < acquired for time in self._released.get((word, program), ())):
-                return True
+                return self._rank(program) < self._rank(later)
         return False
+
+    def _rank(self, program: int) -> int:
+        return program if self._ranks is None else int(self._ranks[program - self._first])

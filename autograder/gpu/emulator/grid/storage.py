@@ -328,8 +328,9 @@ class Storage:
         old, new = one_after_another(words, places.at, exchange.ranks, exchange.change, exchange.operands)
         self._stamp_exchange(places, owners, exchange)
         if exchange.alone:
-            same = old.view(self.words.dtype) == new.view(self.words.dtype)
-            self._awaits_nobody(before[same], owners[same], exchange.ranks[same], exchange.rank_of)
+            waits = old.view(self.words.dtype) == new.view(self.words.dtype)
+            waits |= exchange.change is not np.add  # what was awaited may be taken away at once
+            self._awaits_nobody(before[waits], owners[waits], exchange.ranks[waits], exchange.rank_of)
         self.exchanged = True
         if not exchange.alone:
             self.atomics["at once"] = 0, self.words.size  # no plain access, and no other kind
@@ -363,7 +364,7 @@ class Storage:
     def _awaits_nobody(
         self, before: np.ndarray, owners: np.ndarray, ranks: np.ndarray, rank_of: Callable[[np.ndarray], np.ndarray]
     ) -> None:
-        """Gives up where atomics that change nothing find what a later program has left: they may wait for that."""
+        """Gives up where atomics find what a later program has left: they may wait for that."""
         others = (before >= 4 * self._first) & (before >> 2 != owners)
         numbers = (before[others] >> 2) - self._first - 1
         if (numbers < 0).any() or (rank_of(numbers) > ranks[others]).any():
