@@ -64,12 +64,11 @@ raise RuntimeError(f"got {{loot}} and wrote {{own.name}}")
 
 FIRST = """
 import os, sys
+os.environ["TRITON_INTERPRET"] = "0"
 import triton, triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from graded_kernels.autograder.runner.sandbox.worker import compiling
-
-os.environ["TRITON_INTERPRET"] = "0"
 
 @triton.jit
 def kernel(x_ptr):
