@@ -15,14 +15,14 @@ OVERWRITTEN = (
     "time."
 )
 
-_Result = tuple[str, torch.Tensor, torch.Tensor]  # its name, itself, and the bits that it had when it was returned
+_Kept = tuple[str, torch.Tensor, torch.Tensor]  # its name, itself, and the bits that it had when it was returned
 
 
 class KeptResults:
     """Results of the last `CALLS` calls, and the bits that they had when they were returned."""
 
     def __init__(self) -> None:
-        self._calls: list[list[_Result]] = []
+        self._calls: list[list[_Kept]] = []
 
     def keep(self, returned: Mapping[str, torch.Tensor]) -> None:
         """Keeps what a call returned."""
@@ -37,7 +37,7 @@ class KeptResults:
         return next(changed, "")
 
 
-def _at_most(size: int, call: list[_Result]) -> list[_Result]:
+def _at_most(size: int, call: list[_Kept]) -> list[_Kept]:
     return [(name, result, bits) for name, result, bits in call if _size(result) <= size]
 
 
