@@ -289,7 +289,7 @@ def test_of_two_changes_that_fit_neither_is_told():
     assert "as if" not in told, told
 
 
-def test_no_step_of_a_long_formula_is_changed_and_a_change_that_cannot_be_ends_nothing():
+def test_no_step_of_a_long_formula_is_changed_and_no_error_ends_it():
     x = torch.rand(8, dtype=torch.float64)
 
     def long():
