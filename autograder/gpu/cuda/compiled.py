@@ -32,7 +32,7 @@ from . import dynamo
 from .placement import GPU, is_cuda, on_gpu, place, tensors
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+).*\n\s*(?P<source>.*)')
-_WHAT_KERNELS_STORE = "torch._higher_order_ops.triton_kernel_wrap"
+_WHAT_KERNELS_STORE = "triton_kernel_wrap"  # PyTorch's module
 _Origin = tuple[str, int, str]  # file, line and its text
 
 
@@ -79,7 +79,9 @@ class SimulatedCompiler:
             self.stack.enter_context(_found_gpu())
             # PyTorch asks Triton's compiler which tensors a kernel stores to. Where kernels are interpreted it finds
             # none, takes all of them, and prints a page about it.
-            self.stack.enter_context(patch.object(logging.getLogger(_WHAT_KERNELS_STORE), "disabled", True))
+            logger = logging.getLogger("torch._dynamo")
+            logger.addFilter(_tells_of_other_things)
+            self.stack.callback(logger.removeFilter, _tells_of_other_things)
             self.stack.enter_context(patch.dict(os.environ, {"TORCHINDUCTOR_CACHE_DIR": folder}))
             self.stack.enter_context(patch.object(CachingAutotuner, "run", self._launch()))
             self.stack.enter_context(patch.object(compile_fx, "compile_fx", self._compiled(compile_fx.compile_fx)))
@@ -149,6 +151,10 @@ class SimulatedCompiler:
             return run(inputs)
 
         made.current_callable = noted
+
+
+def _tells_of_other_things(record: logging.LogRecord) -> bool:
+    return record.module != _WHAT_KERNELS_STORE
 
 
 def _lines(traces: list[str]) -> list[_Origin]:
