@@ -32,8 +32,8 @@ def labels_of(rows: int, classes: int, *ignored: int) -> torch.Tensor:
 # The oracles.
 
 
+@mpmath.workdps(60)
 def test_oracle_keeps_its_digits_where_the_label_is_certain():
-    mpmath.mp.dps = 60
     logits = torch.tensor([[0.0, -gap, -gap - 2] for gap in (1.0, 5.0, 14.0, 40.0, 300.0)], dtype=torch.float64)
     labels = torch.zeros(5, dtype=torch.int64)
     loss, lse = EXERCISES["cross_entropy_forward"].oracle(logits, labels)

@@ -25,9 +25,9 @@ TAIL = {"none": -14.4, "tanh": -10.6}
 
 
 @pytest.mark.parametrize("approximate", FORMS)
+@mpmath.workdps(50)
 def test_oracle_keeps_its_digits_in_the_tail(approximate):
     """Against 50 digits: float64's own roundings of the exponent are all that is left, 1e-13 of the value."""
-    mpmath.mp.dps = 50
     for x in (-13.5, -9.25, -5.5, -0.75, 0.5, 3.0):
         v = mpmath.mpf(x)
         if approximate == "none":
@@ -111,11 +111,11 @@ def test_both_forms_compile_for_every_gpu_without_spills():
     assert [(row["spills"], row["load_bits"]) for row in report["targets"]] == [(0, 128)] * 4 * len(targets)
 
 
+@mpmath.workdps(40)
 def test_fitted_polynomial_is_as_close_as_it_says():
     """mills_ratio's own lines in exact arithmetic, against 40 digits: a relative error of 2^-26.4, but for rounded
     coefficients.
     """
-    mpmath.mp.dps = 40
     points = [mpmath.mpf(step) / 20 for step in range(291)]
     errors = [triton_answers.mills_ratio.fn(t) / (mpmath.exp(t * t / 2) * mpmath.ncdf(-t)) - 1 for t in points]
     assert max(map(abs, errors)) < mpmath.mpf(2) ** -26.3

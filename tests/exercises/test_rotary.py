@@ -18,8 +18,8 @@ from library import random
 INV_FREQ = 10_000.0 ** (-torch.arange(0, 8, 2) / 8)
 
 
+@mpmath.workdps(50)
 def test_the_angle_of_the_oracle_is_exact():
-    mpmath.mp.dps = 50
     positions = torch.tensor([[2**20 - 1, -(2**20) + 3, 777_777]])
     y = EXERCISES["rotary_forward"].oracle(torch.ones(1, 1, 3, 8).double(), positions, INV_FREQ.double())
     for m, position in enumerate(positions[0].tolist()):
