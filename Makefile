@@ -53,8 +53,8 @@ PRODUCTS := gpu runner judge classroom exercises course
 $(PRODUCTS:%=test-%): test-%: .venv/.ready  # tests of one product
 	@$(PYTEST) tests/$* $(PYTEST_ARGS)
 
-test-all: .venv/.ready  ## of what `make test` leaves out, an eighth: answers through every path, attacks, chapters run
-	@GRADED_KERNELS_TEST_ONE_IN=8 $(PYTEST) -m exhaustive $(PYTEST_ARGS)
+test-all: .venv/.ready  ## of what `make test` leaves out, a twelfth: answers through every path, attacks, chapters run
+	@GRADED_KERNELS_TEST_ONE_IN=12 $(PYTEST) -m exhaustive $(PYTEST_ARGS)
 
 test-release: .venv/.ready  ## before a release: all of it, attacks at every level of isolation, random kernels by the thousand
 	@$(PYTEST) -m "exhaustive or release" $(PYTEST_ARGS)

@@ -162,12 +162,13 @@ c.Autograde.post_convert_hook = harm
 # All of it
 
 
+@pytest.mark.parametrize("first", range(4))  # each fourth attack from this one on
 @pytest.mark.parametrize(
     "level",  # the best one in test-all, the others before a release
     [pytest.param(r, marks=pytest.mark.exhaustive if r == LEVEL else pytest.mark.release) for r in table.LEVELS_HERE],
 )
-def test_every_attack(made, level):
-    rows = table.run(made, level, table.ALL, False)
+def test_every_attack(made, level, first):
+    rows = table.run(made, level, table.ALL[first::4], False)
     print(*rows, sep="\n")
     assert not [str(row) for row in rows if row.wrong]
 
