@@ -271,6 +271,23 @@ def test_an_answer_that_sets_no_allocator_is_launched_on_no_gpu(monkeypatch, iso
     assert report.passed, str(report)
 
 
+@pytest.mark.parametrize(("bonus", "status", "compiled"), [(True, "fail", 1), (True, "pass", 2), (False, "fail", 2)])
+def test_what_a_missed_distinction_launched_is_not_compiled(bonus, status, compiled):
+    """No columns, say: `tl.arange(0, 0)` fails in the emulator, and would fail again in the compiler, for points."""
+    launches = [KernelLaunch("kernel", "", {"x_ptr": "*fp32"}, {"BLOCK": block}) for block in (64, 0)]
+    results = [CaseResult("ordinary values", "pass", False, "", ""), CaseResult("no columns", status, bonus, "", "")]
+    outcomes = [Outcome(launches=(launch,)) for launch in launches]
+    judged = [Judged(result, outcome=outcome) for result, outcome in zip(results, outcomes, strict=True)]
+    asked = []
+
+    def report(described, targets):
+        asked.extend(described)
+        return {"status": "pass", "reason": "", "targets": []}
+
+    judge_compile(judged, report, ())
+    assert asked == launches[:compiled]
+
+
 @pytest.mark.parametrize(
     ("reads", "loaded", "status"), [(0, 64, "fail"), (0, 0, "pass"), (1, 64, "pass"), (None, 64, "pass")]
 )

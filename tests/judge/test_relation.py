@@ -113,6 +113,10 @@ def tanh_form(x, y):
     return torch.nn.functional.gelu(x, approximate="tanh")
 
 
+def of_thirty(x, cap, y):
+    return 30 * (x / 30).tanh()
+
+
 def one_late(steps, factor):
     return ((1 - 0.999 ** (steps.double() + 1)).sqrt() / (1 - 0.9 ** (steps.double() + 1))).float()
 
@@ -135,6 +139,7 @@ TOLD = [
     ("gelu_backward", "ordinary values", without_root, "as if the divisor 2.50663 were left out in dx = dy"),
     ("bias_correction", "ordinary values", one_late, "factor comes out as if steps were larger by 1."),
     ("gelu_forward", "ordinary values", tanh_form, "y comes out as if approximate were 'tanh'."),
+    ("softcap_forward", "ordinary values", of_thirty, "y comes out as if cap were 30.0, its default."),
     (GROUP, "ordinary values", of_columns, "every mean or sum that is taken from a row were along the other axis."),
     (NORM, "ordinary values", unbiased, "rstd is 0.996086 = sqrt(127 / 128) times what is right."),
     (NORM, "ordinary values", unbiased_in_y, "y - bias is 0.996086 = sqrt(127 / 128) times what is right."),

@@ -354,6 +354,11 @@ def test_the_forms_of_a_kernel_that_compile_for_a_target_share_a_line():
     page = report(case("a"), compile={"status": "pass", "targets": [form, form | {"registers": 40, "spills": 8}]})
     for shown in (text.render(page, color=False, details=True), notebook.render(page)):
         assert "up to 40 registers, up to 8 B spilled" in " ".join(shown.split())
+    launches = ("x_ptr: *fp32, BLOCK=64, num_warps=4", "x_ptr: *fp32, BLOCK=32768, num_warps=4")
+    forms = [form | {"spills": n, "launch": launch} for n, launch in enumerate(launches)]
+    page = report(case("a"), compile={"status": "pass", "targets": forms})
+    for shown in (text.render(page, color=False, details=True), notebook.render(page)):
+        assert "up to 1 B spilled with BLOCK=32768, up to" in " ".join(shown.split()), "what all forms have is left out"
     failed = [{"kernel": "f", "target": "sm_90", "status": "fail", "message": words} for words in ("first", "second")]
     page = report(case("a"), compile={"status": "fail", "targets": failed})
     assert "sm_90 f: first" in text.render(page, color=False, details=True)

@@ -228,7 +228,7 @@ def test_what_is_asked_is_said_of_the_output_that_it_is_asked_of():
     """burn's rstd is off there, too, and 1 % of the largest element is asked of y."""
     x = torch.tensor([[1e6, 1e6 + 1, 1e6 + 2]])
     report = check("layer_norm_witness", lambda: (x, torch.ones(3), torch.zeros(3)))
-    assert " here (1 % of the largest element of the row, and " in report.cases[2].message
+    assert " here (1 % of the largest element of the row), plus " in report.cases[2].message
 
 
 def test_of_several_results_the_one_that_is_off_is_named():

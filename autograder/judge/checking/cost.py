@@ -185,8 +185,9 @@ def judge_compile(
 ) -> tuple[Figures, list[CaseResult]]:
     """Returns what the cases launched, compiled ahead of time for these targets (`compiler.compile_report`). A form
     that does not compile costs what the cases are worth that launch it; one that takes the compiler too long is not
-    efficient.
+    efficient. What a distinction launched that was missed costs nothing.
     """
+    judged = [verdict for verdict in judged if not verdict.result.bonus or verdict.result.status == "pass"]
     launches = [launch for verdict in judged if verdict.outcome for launch in verdict.outcome.launches]
     unknown = [launch for launch in launches if isinstance(launch, str)]
     described = [launch for launch in launches if isinstance(launch, KernelLaunch)]

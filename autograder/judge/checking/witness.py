@@ -179,8 +179,8 @@ def _asked(record: Witness, args: Args, compared: Comparison, index: tuple[int, 
         return f"{enough:.2g} here"
     asked = float(number.expand(shape)[index])
     rounding = enough - asked
-    more = f", and {rounding:.2g} that rounding may cost" if rounding > VISIBLE * enough else ""
-    return f"{asked:.2g} here ({record.asked}{more})"
+    more = f", plus {rounding:.2g} that rounding may cost" if rounding > VISIBLE * enough else ""
+    return f"{asked:.2g} here ({record.asked}){more}"
 
 
 def _apart(record: Witness, args: Args) -> torch.Tensor | None:

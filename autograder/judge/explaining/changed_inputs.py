@@ -82,7 +82,7 @@ def _stated(parameter: inspect.Parameter, value: object) -> Iterator[InputChange
 
 def _others(name: str, value: object, default: object, factors: bool) -> Iterator[InputChange]:
     if default is not inspect.Parameter.empty and default is not value:
-        yield f"{name} were left out", default
+        yield f"{name} were left out" if default is None else f"{name} were {default!r}, its default", default
     yield from _of_tensor(name, value) if isinstance(value, torch.Tensor) else _of_number(name, value, factors)
 
 

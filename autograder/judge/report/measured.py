@@ -130,13 +130,21 @@ def target(forms: list[dict[str, Any]]) -> str:
     most = "up to " if len(forms) > 1 else ""
     figures = [
         "" if registers is None else f"{most}{count(registers, 'register')}",
-        "" if spills is None else f"{most}{size(spills)} spilled" if spills else "no spills",
+        "" if spills is None else f"{most}{size(spills)} spilled{_spilling(forms, spills)}" if spills else "no spills",
         f"{most}{bits}-bit loads" if bits else "",
     ]
     figures = [figure for figure in figures if figure and row["status"] == "pass"]
     message = [row["message"]] if row.get("message") else []
     place = [f"line {row['line']}: {row['line_text'].strip()}"] if row.get("line") and row.get("line_text") else []
     return f"{row.get('kernel') or ''}: {', '.join(figures + message + place) or row['status']}".lstrip()
+
+
+def _spilling(forms: list[dict[str, Any]], spills: int) -> str:
+    """`` with BLOCK=32768``: the constants of the form that spills most, as far as not all forms have them."""
+    constants = [[part for part in form.get("launch", "").split(", ") if "=" in part] for form in forms]
+    worst = next(parts for form, parts in zip(forms, constants, strict=True) if form.get("spills") == spills)
+    peculiar = [part for part in worst if not all(part in parts for parts in constants)]
+    return f" with {', '.join(peculiar)}" if peculiar else ""
 
 
 def _most(forms: list[dict[str, Any]], name: str) -> int | None:
