@@ -1,6 +1,6 @@
 """Where `graded-kernels grade` stops scaling: measured times of its parts, and a simulation with 1 to 64 workers.
 
-    python benchmarks/scale.py [--chapter 01_silu] [--students 300]
+    python benchmarks/scale.py [--chapter 01_silu] [--students 300] [--notebooks 9]
 
 Measured, in processor time on this machine: each check of one right notebook of the chapter; what the client does for a
 verdict that comes back (read, write to the store and flush); the start of nbgrader, and what its one process does for a
@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "material"))
 import classroom
 from graded_kernels.autograder.judge import Store, Verdict
 
-FEW, MANY = 1, 9  # notebooks; the difference of two runs is what a notebook takes
+FEW = 1  # notebooks; the difference to a run of more is what a notebook takes
 ROUNDS = 20  # of reading and writing a verdict
 
 
@@ -33,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chapter", default="01_silu")
     parser.add_argument("--students", type=int, default=300)
+    parser.add_argument("--notebooks", type=int, default=9, help="of how many nbgrader's own step is measured")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="scale-") as folder:
         made = classroom.make(Path(folder) / "course")
@@ -44,7 +45,7 @@ def main() -> None:
         client = client_seconds(Store(Path(folder) / "client"), found)
         shutil.copytree(one / "verdicts", made / "verdicts")
         shutil.copy(one / "class_secret", made)
-        start, notebook = nbgrader_seconds(made, Path(folder), options.chapter)
+        start, notebook = nbgrader_seconds(made, Path(folder), options.chapter, options.notebooks)
     print(f"{options.chapter}: {len(checks)} checks take {', '.join(f'{seconds:.1f}' for seconds in checks)} s")
     print(f"client: {client * 1e3:.1f} ms for a verdict; nbgrader: {start:.1f} s to start, {notebook:.2f} s a notebook")
     print("\n| workers | checks, s | nbgrader, s | together, min | speed-up | share of the one nbgrader process |")
@@ -68,15 +69,15 @@ def client_seconds(store: Store, found: list[Verdict]) -> float:
     return (time.process_time() - before) / (ROUNDS * len(texts))
 
 
-def nbgrader_seconds(made: Path, folder: Path, chapter: str) -> tuple[float, float]:
+def nbgrader_seconds(made: Path, folder: Path, chapter: str, many: int) -> tuple[float, float]:
     """(to start, for each notebook) of processor time of `grade` where every verdict is there: no worker is started."""
     took = {}
-    for count in (FEW, MANY):
+    for count in (FEW, many):
         course = Path(shutil.copytree(made, folder / f"of-{count}", symlinks=True))
         for number in range(1, count):
             shutil.copytree(course / "submitted" / "learner000", course / "submitted" / f"learner{number:03}")
         _, took[count] = graded(course, chapter, 1)
-    notebook = (took[MANY] - took[FEW]) / (MANY - FEW)
+    notebook = (took[many] - took[FEW]) / (many - FEW)
     return took[FEW] - FEW * notebook, notebook
 
 

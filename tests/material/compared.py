@@ -24,6 +24,8 @@ def overflowing(x):
 # What is left out where it takes most of the time and shows nothing more: special values and dtypes, and sizes, too.
 SIZES_ALONE = ("NaN", "infinity", "-infinity", "float16", "bfloat16")
 FEW = ("dimension", *SIZES_ALONE)
+# The example, other numbers, odd sizes and zeros, and each layout: where values decide nothing.
+NO_VALUES = (*FEW, "tiny", "subnormal", "large", "very large", "far", "other signs", "rows of", "one outlier")
 
 
 def failing(report):
