@@ -1,5 +1,6 @@
 """Says what a chapter keeps to, beside its directives: each breach in one sentence that begins with file and line."""
 
+import ast
 import itertools
 import re
 import statistics
@@ -61,13 +62,21 @@ def _of_chapter(path: Path, asked: list[Asked], root: Path) -> Iterator[str]:
     yield from (f"{path}:{line}: {says}" for line, says in [*_of_setup(cells, asked), *_of_blocks(blocks)])
     yield from (f"{path}:{line}: {says}" for cell in cells for line, says in _of_cell(cell, root))
     yield from (f"{path}:{one.piece.line}: {says}" for one in asked for says in _of_hint(one))
-    answers = {one.region: len(visible(one.region).splitlines()) for one in asked if one.region is not None}
+    answers = {one.region: _lines_seen(one.region) for one in asked if one.region is not None}
     for region, lines in answers.items():
         if lines > MOST_LINES:
             yield f"{region.path}:{region.line}: a learner sees {lines} lines of {region.name}: at most {MOST_LINES}"
     lengths = [*(len(cell.lines) for cell in cells), *answers.values(), *(1 for _ in answers)]  # a check is a line
     if lengths and statistics.median(lengths) > MEDIAN_LINES:
         yield f"{path}:1: half of the code cells have more than {MEDIAN_LINES} lines: cut some in two"
+
+
+def _lines_seen(region: Region) -> int:
+    """Returns how many lines of an answer a learner sees; a signature counts as one, over however many it is laid."""
+    text = visible(region)
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef) and node.returns]
+    ends = [(node.lineno, node.returns.end_lineno or node.lineno) for node in functions if node.returns]
+    return len(text.splitlines()) - sum(last - first for first, last in ends)
 
 
 def split(text: str) -> tuple[Numbered, list[Block]]:

@@ -9,6 +9,8 @@ float64: in float32 1 - 0.999 would be off by 1e-5 of it, and so would v. One pa
 written.
 """
 
+import torch
+
 from .language import tl, triton
 
 
@@ -35,7 +37,18 @@ def adamw_step_kernel(
     tl.store(param_ptr + offsets, w.to(param_ptr.dtype.element_ty), mask=mask)
 
 
-def adamw_step(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+def adamw_step(
+    param: torch.Tensor,
+    grad: torch.Tensor,
+    m: torch.Tensor,
+    v: torch.Tensor,
+    step: int,
+    lr: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> None:
     """One step of AdamW, into param, m and v. All four of one shape; m and v float32, param and grad of any floating
     dtype. step: an integer, 1 at the first call.
 

@@ -55,7 +55,9 @@ def add_rms_norm_long_kernel(x_ptr, residual_ptr, weight_ptr, y_ptr, total_ptr, 
         tl.store(y_ptr + row + cols, (total * rstd * weight).to(y_ptr.dtype.element_ty), mask=cols < N)
 
 
-def add_rms_norm(x, residual, weight, eps=1e-6):
+def add_rms_norm(
+    x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(y, total): total = x + residual, y = total · weight / √(mean(total²) + eps) for each row; both in x's dtype.
 
     x and residual: (M, N) of one dtype, any strides; weight: (N,), contiguous.

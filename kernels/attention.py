@@ -120,7 +120,7 @@ def attention_forward_kernel(
     tl.store(lse_ptr + tl.program_id(1).to(tl.int64) * M + rows, lse, mask=rows < M)
 
 
-def blocks(q, k):
+def blocks(q: torch.Tensor, k: torch.Tensor) -> tuple[int, int, int, int]:
     """(BLOCK_M, BLOCK_N, BLOCK_D, num_warps): what the registers of a program hold. float32 takes four times the room:
     its products do not go through tensor cores.
     """
@@ -131,7 +131,14 @@ def blocks(q, k):
     return size, size, width, 8
 
 
-def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
+def attention_forward(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    key_lengths: torch.Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(o, lse): o like q, lse (B, H, M) float32. scale: 1 / √D where it is left out."""
     (B, H, M, D), N = q.shape, k.shape[2]
     o = torch.empty(q.shape, dtype=q.dtype, device=q.device)

@@ -133,13 +133,23 @@ def attention_dk_dv_kernel(
     tl.store(dv_ptr + at, tl.where(own, dv, 0.0).to(dv_ptr.dtype.element_ty), mask=mask)
 
 
-def blocks_of_keys(q, k):
+def blocks_of_keys(q: torch.Tensor, k: torch.Tensor) -> tuple[int, int]:
     """(BLOCK_M, BLOCK_N) for dk and dv, of which a program keeps a sum for each of its keys: more keys than queries."""
     queries, keys, width, _ = blocks(q, k)
     return min(keys, 32 if width > 64 else 64), queries
 
 
-def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
+def attention_backward(
+    do: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    key_lengths: torch.Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(dq, dk, dv), like q, k and v, from what attention_forward returned as o and lse."""
     (B, H, M, D), N = q.shape, k.shape[2]
     dq = torch.empty(q.shape, dtype=q.dtype, device=q.device)

@@ -4,6 +4,9 @@ Outputs and gradients are computed by `Function` and `gradient`. Under vmap both
 kernel takes the address of a tensor, and a batch of samples has none. Nothing here has a derivative in forward mode.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch.autograd import forward_ad
 
@@ -42,7 +45,7 @@ class _Gradient(Function):
         raise RuntimeError(f"{ctx.name} is differentiable once: there is no derivative of its gradient")
 
 
-def gradient(name, compute, *inputs):
+def gradient(name: str, compute: Callable[..., Any], *inputs: Any) -> Any:
     """compute(*inputs), one gradient or a tuple, in the ``backward`` of the function called ``name``."""
     return compute(*inputs) if torch.compiler.is_compiling() else _Gradient.apply(name, compute, *inputs)
 

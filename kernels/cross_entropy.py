@@ -28,12 +28,12 @@ def first_bad_label_kernel(labels_ptr, first_ptr, M, V, ignore_index, BLOCK: tl.
     tl.store(first_ptr, first)
 
 
-def check_labels(labels, V, ignore_index):
+def check_labels(labels: torch.Tensor, V: int, ignore_index: int) -> None:
     """Raises IndexError, with the first such row, where a label is neither a class nor ignore_index."""
     labels = labels.contiguous()
     first = torch.empty(1, dtype=torch.int64, device=labels.device)
     first_bad_label_kernel[(1,)](labels, first, labels.numel(), V, ignore_index, BLOCK=1024)
-    row = first.item()
+    row = int(first)
     if row < labels.numel():
         value = labels[row].item()
         raise IndexError(f"labels[{row}] is {value}: no class, 0 to {V - 1}, and not ignore_index = {ignore_index}")
@@ -94,7 +94,7 @@ def cross_entropy_forward_kernel(
     tl.store(lse_ptr + row, tl.maximum(own, others) + softplus(-tl.abs(own - others)))
 
 
-def losses(logits, labels, ignore_index):
+def losses(logits: torch.Tensor, labels: torch.Tensor, ignore_index: int) -> tuple[torch.Tensor, torch.Tensor]:
     """(loss, lse) without a look at the labels beforehand. Where one is out of range both are NaN."""
     logits = logits.contiguous()
     labels = labels.contiguous()
@@ -109,7 +109,9 @@ def losses(logits, labels, ignore_index):
     return loss, lse
 
 
-def cross_entropy_forward(logits, labels, ignore_index=-100):
+def cross_entropy_forward(
+    logits: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(loss, lse): (M,) each, both 0 where the label is ignore_index. Raises IndexError for a label out of range."""
     check_labels(labels, logits.shape[1], ignore_index)
     return losses(logits, labels, ignore_index)
@@ -151,7 +153,9 @@ def cross_entropy_backward_kernel(
     tl.store(dlogits_ptr + row * V + cols, dlogits.to(dlogits_ptr.dtype.element_ty), mask=mask)
 
 
-def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
+def cross_entropy_backward(
+    dloss: torch.Tensor, logits: torch.Tensor, labels: torch.Tensor, lse: torch.Tensor, ignore_index: int = -100
+) -> torch.Tensor:
     """dlogits, like logits, from what cross_entropy_forward returned as lse. Rows that are ignored get 0."""
     dloss, logits = dloss.contiguous(), logits.contiguous()
     labels, lse = labels.contiguous(), lse.contiguous()

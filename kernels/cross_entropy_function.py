@@ -40,7 +40,9 @@ def cross_entropy(
     return reduced(loss, labels, ignore_index, reduction, num_items)
 
 
-def check(x, labels, name, reduction, num_items):
+def check(
+    x: torch.Tensor, labels: torch.Tensor, name: str, reduction: str, num_items: int | torch.Tensor | None
+) -> None:
     if labels.shape != x.shape[:-1] or labels.dtype != torch.int64:
         wanted = f"{tuple(x.shape[:-1])} int64"
         raise ValueError(f"{name} is {describe(x)}, so labels must be {wanted}; they are {describe(labels)}")
@@ -50,7 +52,9 @@ def check(x, labels, name, reduction, num_items):
         raise ValueError(f"num_items is the divisor of a mean; with reduction={reduction!r} nothing is divided")
 
 
-def reduced(loss, labels, ignore_index, reduction, num_items):
+def reduced(
+    loss: torch.Tensor, labels: torch.Tensor, ignore_index: int, reduction: str, num_items: int | torch.Tensor | None
+) -> torch.Tensor:
     if reduction == "none":
         return loss.reshape(labels.shape)
     if reduction == "sum":
@@ -74,7 +78,7 @@ def row_gradients(dloss: Tensor, logits: Tensor, labels: Tensor, lse: Tensor, ig
     return backward(dloss, logits, labels, lse, ignore_index)
 
 
-def loss_like(x, labels):
+def loss_like(x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return x.new_empty(labels.shape, dtype=torch.promote_types(x.dtype, torch.float32))
 
 

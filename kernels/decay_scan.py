@@ -38,7 +38,7 @@ def decay_scan_kernel(x_ptr, g_ptr, y_ptr, T, D, x_row, x_col, g_step, CHUNK: tl
         before = tl.sum(tl.where(last, h, 0.0), 0)
 
 
-def decay_scan(x, log_decay):
+def decay_scan(x: torch.Tensor, log_decay: torch.Tensor) -> torch.Tensor:
     """(T, D), like x: h_t = e^(log_decay_t) · h_(t-1) + x_t, from h = 0, in float32 and rounded once.
 
     log_decay: (T,) float32, from -100 to 0, or -inf, where h starts anew. What comes after t, NaN and infinity

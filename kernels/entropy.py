@@ -70,7 +70,7 @@ def entropy_forward_kernel(logits_ptr, entropy_ptr, lse_ptr, V, K: tl.constexpr,
     tl.store(lse_ptr + row, row_top + tl.log(row_total))
 
 
-def entropy_forward(logits):
+def entropy_forward(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """(entropy, lse): (M,) each, natural logarithm. logits (M, V), any strides; -inf is a class that cannot be."""
     logits = logits.contiguous()
     M, V = logits.shape
@@ -102,7 +102,9 @@ def entropy_backward_kernel(dentropy_ptr, logits_ptr, entropy_ptr, lse_ptr, dlog
     tl.store(dlogits_ptr + row * V + cols, dlogits.to(dlogits_ptr.dtype.element_ty), mask=mask)
 
 
-def entropy_backward(dentropy, logits, entropy, lse):
+def entropy_backward(
+    dentropy: torch.Tensor, logits: torch.Tensor, entropy: torch.Tensor, lse: torch.Tensor
+) -> torch.Tensor:
     """dlogits, like logits, from what entropy_forward returned; 0 where a class has no probability.
 
     Strides: any for dentropy and logits; entropy and lse are contiguous.

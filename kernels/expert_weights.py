@@ -54,14 +54,14 @@ def first_kernel(bad_ptr, N, BLOCK: tl.constexpr):
     tl.store(bad_ptr, first)
 
 
-def tiles(T, k):
+def tiles(T: int, k: int) -> tuple[int, int, int, int]:
     """(programs, TOKENS, PLACES, warps): a tile of about TILE places, at least one token each."""
     places = triton.next_power_of_2(k)
     tokens = max(TILE // places, 1)
     return triton.cdiv(T, tokens), tokens, places, min(max(tokens * places // 128, 1), 16)
 
 
-def expert_weights_forward(logits, experts, scale=1.0):
+def expert_weights_forward(logits: torch.Tensor, experts: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     """(T, k) float32: scale · σ(x_i) / Σ_j σ(x_j) over the experts of a token, x their logits; σ may underflow.
 
     -1 is a place without an expert: weight 0, whatever else the token has, and not in the sum. Raises IndexError for
@@ -78,7 +78,7 @@ def expert_weights_forward(logits, experts, scale=1.0):
         logits, experts, weights, bad, T, E, k, *logits.stride(), scale, TOKENS=tokens, PLACES=places, num_warps=warps
     )
     first_kernel[(1,)](bad, programs, BLOCK=1024)
-    first = bad[0].item()
+    first = int(bad[0])
     if first < T * k:
         token, place = divmod(first, k)
         value = experts[token, place].item()
@@ -108,7 +108,9 @@ def expert_weights_backward_kernel(
     tl.store(dlogits_ptr + tokens * E + expert, dx.to(dlogits_ptr.dtype.element_ty), mask=there)
 
 
-def expert_weights_backward(dweights, logits, experts, weights, scale=1.0):
+def expert_weights_backward(
+    dweights: torch.Tensor, logits: torch.Tensor, experts: torch.Tensor, weights: torch.Tensor, scale: float = 1.0
+) -> torch.Tensor:
     """dlogits, like logits, from what expert_weights_forward returned; exactly 0 where no expert was chosen.
 
     What dweights and weights hold at a place of -1 does not matter, NaN included. dweights, (T, k) float32, and logits:

@@ -28,7 +28,7 @@ def axpy_kernel(a, x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, out.to(out_ptr.dtype.element_ty), mask=mask)
 
 
-def axpy(a, x, y):
+def axpy(a: float, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """a · x + y, elementwise. a: a Python float. x and y of one shape, float32, float16 or bfloat16; the result too.
 
     Strides: any for x and y.
@@ -52,7 +52,7 @@ def row_sum_kernel(x_ptr, sum_ptr, N, BLOCK_N: tl.constexpr):
     tl.store(sum_ptr + row, tl.sum(total).to(sum_ptr.dtype.element_ty))
 
 
-def row_sum(x):
+def row_sum(x: torch.Tensor) -> torch.Tensor:
     """The sum of every row of x: (M, N) gives (M,), accumulated in float32, in the dtype of x. A sum of none is 0.
 
     Strides: any for x.

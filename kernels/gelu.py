@@ -114,13 +114,13 @@ def gelu_forward_kernel(x_ptr, y_ptr, n, TANH: tl.constexpr, BLOCK: tl.constexpr
     tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
-def is_tanh(approximate):
+def is_tanh(approximate: str) -> bool:
     if approximate not in ("none", "tanh"):
         raise ValueError(f"approximate is 'none' or 'tanh', not {approximate!r}")
     return approximate == "tanh"
 
 
-def gelu_forward(x, approximate="none"):
+def gelu_forward(x: torch.Tensor, approximate: str = "none") -> torch.Tensor:
     """y = x · F(x), elementwise. Any shape, float32, float16 or bfloat16; y has the shape and dtype of x.
 
     approximate: "none" for the normal distribution itself, "tanh" for GPT-2's approximation. Strides: any for x.
@@ -150,7 +150,7 @@ def gelu_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, TANH: tl.constexpr, BLOCK: tl
     tl.store(dx_ptr + offsets, dx.to(dx_ptr.dtype.element_ty), mask=mask)
 
 
-def gelu_backward(dy, x, approximate="none"):
+def gelu_backward(dy: torch.Tensor, x: torch.Tensor, approximate: str = "none") -> torch.Tensor:
     """dx = dy · (F(x) + x · F'(x)), elementwise. dy and x of one shape and dtype; dx too.
 
     Strides: any for dy and x.
@@ -167,34 +167,34 @@ A = 2 * math.sqrt(2 / math.pi)
 B = 0.044715 * A
 
 
-def gelu_in_float64(x):
+def gelu_in_float64(x: torch.Tensor) -> torch.Tensor:
     x.clamp_(min=-40)  # F(-40) is 0 in float32: -inf would meet it as inf * 0
     return torch.mul(x, -math.sqrt(0.5)).erfc_().mul_(x).mul_(0.5)
 
 
-def gelu_tanh_in_float64(x):
+def gelu_tanh_in_float64(x: torch.Tensor) -> torch.Tensor:
     x.clamp_(min=-40)
     return x.square().mul_(B).add_(A).mul_(x).sigmoid_().mul_(x)
 
 
-def gelu_derivative_in_float64(dy, x):
+def gelu_derivative_in_float64(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     x.clamp_(-40, 40)
     slope = x.square().mul_(-0.5).exp_().mul_(x).mul_(1 / math.sqrt(2 * math.pi))
     return slope.add_(x.mul_(-math.sqrt(0.5)).erfc_(), alpha=0.5).mul_(dy)
 
 
-def gelu_tanh_derivative_in_float64(dy, x):
+def gelu_tanh_derivative_in_float64(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     square = x.clamp_(-40, 40).square()
     s = torch.mul(square, B).add_(A).mul_(x).sigmoid_()
     return (1 - s).mul_(x).mul_(square.mul_(3 * B).add_(A)).add_(1).mul_(s).mul_(dy)
 
 
-def gelu_on_a_cpu(x, approximate):
+def gelu_on_a_cpu(x: torch.Tensor, approximate: str) -> torch.Tensor:
     in_float64 = gelu_tanh_in_float64 if is_tanh(approximate) else gelu_in_float64
     return elementwise(in_float64, functools.partial(cpu.gelu_forward, approximate=approximate), x)
 
 
-def gelu_backward_on_a_cpu(dy, x, approximate):
+def gelu_backward_on_a_cpu(dy: torch.Tensor, x: torch.Tensor, approximate: str) -> torch.Tensor:
     in_float64 = gelu_tanh_derivative_in_float64 if is_tanh(approximate) else gelu_derivative_in_float64
     return elementwise(in_float64, functools.partial(cpu.gelu_backward, approximate=approximate), dy, x)
 

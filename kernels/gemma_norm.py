@@ -28,7 +28,7 @@ def gemma_norm_kernel(x_ptr, weight_ptr, y_ptr, N, eps, BLOCK: tl.constexpr):
     tl.store(y_ptr + row * N + cols, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
-def gemma_norm(x, weight, eps=1e-6):
+def gemma_norm(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
     """y = x · rstd · (1 + weight) for each row, in x's dtype. Strides: any for x; weight is contiguous."""
     x = x.contiguous()
     weight = weight.contiguous()

@@ -31,7 +31,7 @@ def root_kernel(sums_ptr, norm_ptr, n, BLOCK: tl.constexpr):
     tl.store(norm_ptr, tl.sqrt(tl.sum(total)))
 
 
-def global_norm(grads):
+def global_norm(grads: list[torch.Tensor]) -> torch.Tensor:
     """The 2-norm of all numbers in grads, a list of tensors of any shapes, strides and floating dtypes: float32, shape
     (). One that is in it twice counts twice. Of an empty list 0.
     """

@@ -31,7 +31,7 @@ def group_advantage_kernel(rewards_ptr, y_ptr, G, eps, BLOCK: tl.constexpr):
     tl.store(y_ptr + row * G + cols, y, mask=cols < G)
 
 
-def group_advantage(rewards, eps=1e-6):
+def group_advantage(rewards: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
     """(P, G) float32: (r - mean) / (std + eps) in each row, of the rewards that are not NaN; std with n - 1.
 
     Exactly 0 where the reward is NaN, and in a row of which no two rewards differ. Strides: any.

@@ -36,7 +36,7 @@ def gumbel_argmax_kernel(logits_ptr, u_ptr, index_ptr, V, BLOCK: tl.constexpr):
     tl.store(index_ptr + row, index)
 
 
-def gumbel_argmax(logits, u):
+def gumbel_argmax(logits: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     """(M,) int64: the class in each row of logits (M, V) with the largest logit + -log(-log u), the first of equals.
 
     u: (M, V) float32, from 0 to 1; u counts as at least 2^-32, and so does -log u. A logit of -inf is never chosen: a

@@ -51,7 +51,7 @@ def kl_forward_kernel(logp_ptr, ref_ptr, kl_ptr, n, BLOCK: tl.constexpr):
     tl.store(kl_ptr + offsets, kl.to(kl_ptr.dtype.element_ty), mask=mask)
 
 
-def kl_forward(logp, ref):
+def kl_forward(logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """kl = e^r - 1 - r, r = ref - logp, elementwise. logp and ref of one shape and dtype; kl too.
 
     0 where both are -inf; inf where one of them is, or where e^r overflows. Strides: any for logp and ref.
@@ -80,7 +80,7 @@ def kl_backward_kernel(dkl_ptr, logp_ptr, ref_ptr, dlogp_ptr, n, BLOCK: tl.const
     tl.store(dlogp_ptr + offsets, dlogp.to(dlogp_ptr.dtype.element_ty), mask=mask)
 
 
-def kl_backward(dkl, logp, ref):
+def kl_backward(dkl: torch.Tensor, logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """dlogp = -dkl (e^r - 1), r = ref - logp, elementwise. dkl, logp and ref of one shape and dtype; dlogp too.
 
     0 where both are -inf, and where dkl is 0. Strides: any for dkl, logp and ref.
@@ -92,12 +92,12 @@ def kl_backward(dkl, logp, ref):
 
 
 # %% kl
-def log_ratio_in_float64(logp, ref):
+def log_ratio_in_float64(logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """ref - logp, with 1e300 for infinity: 0 where both are -inf."""
     return ref.clamp_(min=-1e300).sub_(logp.clamp_(min=-1e300)).clamp_(max=1e300)
 
 
-def kl_in_float64(logp, ref):
+def kl_in_float64(logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """The larger one of two numbers that are not above kl, but for 2^-53: r²/2 + r³/6, which is kl near r = 0, and
     e^r - 1 - r, lowered by what exp may be off there. Both are right to 2^-26 where they meet, at r = 0.0003.
     """
@@ -106,16 +106,16 @@ def kl_in_float64(logp, ref):
     return r.exp().sub_(1 + 2**-51).sub_(r).maximum(near)
 
 
-def kl_derivative_in_float64(dkl, logp, ref):
+def kl_derivative_in_float64(dkl: torch.Tensor, logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     r = log_ratio_in_float64(logp, ref).clamp_(max=709)  # e^709 is finite, and 0 times it is 0
     return r.expm1_().mul_(dkl).neg_()
 
 
-def kl_on_a_cpu(logp, ref):
+def kl_on_a_cpu(logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     return elementwise(kl_in_float64, cpu.kl_forward, logp, ref)
 
 
-def kl_backward_on_a_cpu(dkl, logp, ref):
+def kl_backward_on_a_cpu(dkl: torch.Tensor, logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     return elementwise(kl_derivative_in_float64, cpu.kl_backward, dkl, logp, ref)
 
 

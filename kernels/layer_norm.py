@@ -76,7 +76,9 @@ def layer_norm_long_kernel(x_ptr, weight_ptr, bias_ptr, y_ptr, mean_ptr, rstd_pt
         tl.store(y_ptr + cols, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
-def layer_norm_forward(x, weight, bias, eps=1e-5):
+def layer_norm_forward(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(y, mean, rstd): y = (x - mean) · rstd · weight + bias for each row, in x's dtype; mean, rstd: (M,) float32.
 
     Strides: any for x; weight and bias are contiguous.

@@ -101,13 +101,15 @@ def column_sums_kernel(partial_ptr, out_ptr, P, N, ROWS: tl.constexpr, COLS: tl.
     tl.store(out_ptr + cols, tl.sum(total, 0).to(out_ptr.dtype.element_ty), mask=cols < N)
 
 
-def column_sums(partial, out):
+def column_sums(partial: torch.Tensor, out: torch.Tensor) -> None:
     """Writes the sum of partial (P, N) over its rows into out (N,), rounded once to out's dtype."""
     P, N = partial.shape
     column_sums_kernel[(triton.cdiv(N, 64),)](partial, out, P, N, ROWS=64, COLS=64)
 
 
-def layer_norm_backward(dy, x, weight, mean, rstd):
+def layer_norm_backward(
+    dy: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(dx, dweight, dbias), in the dtypes of x, weight and weight; mean and rstd are layer_norm_forward's.
 
     Strides: any for dy and x; weight, mean and rstd are contiguous.

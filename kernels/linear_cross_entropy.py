@@ -88,7 +88,7 @@ def add_product_kernel(
     tl.store(c_ptr + rows * N + cols, total.to(c_ptr.dtype.element_ty), mask=inside)
 
 
-def tiles_of_product(a, b):
+def tiles_of_product(a: torch.Tensor, b: torch.Tensor) -> tuple[int, int, int]:
     """(BLOCK_M, BLOCK_N, BLOCK_K) for matrices of one dtype, or of two, of which a float32 a goes in pieces."""
     if a.dtype == b.dtype:
         return tiles(a, b)
@@ -97,7 +97,14 @@ def tiles_of_product(a, b):
     return (64, 64, 32) if min(a.shape[0], b.shape[1]) <= 64 else (128, 256, 32)
 
 
-def add_product(a, b, c, add=None, count=None, inner=False):
+def add_product(
+    a: torch.Tensor,
+    b: torch.Tensor,
+    c: torch.Tensor,
+    add: torch.Tensor | None = None,
+    count: torch.Tensor | None = None,
+    inner: bool = False,
+) -> None:
     """Writes a @ b into c, or add + a @ b, where add may be c itself. a: (M, K), b: (K, N), any strides.
 
     count: how many rows of a, or (inner) of b, count: a scalar on the device. The others come last.
@@ -121,7 +128,15 @@ def mean_kernel(x_ptr, mean_ptr, n, BLOCK: tl.constexpr):
     tl.store(mean_ptr, tl.sum(total) / tl.maximum(n, 1))
 
 
-def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None, count=None):
+def linear_rows(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    labels: torch.Tensor,
+    kept: torch.Tensor,
+    ignore_index: int,
+    dloss: torch.Tensor | None = None,
+    count: torch.Tensor | None = None,
+) -> tuple:
     """(loss, dhidden, dweight): the loss of each row in ``kept``, and the gradients for its upstream gradient dloss.
 
     kept: (n,) int64, the rows that count; or all rows, those that count first, and count says how many: a scalar on
@@ -151,7 +166,9 @@ def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None, count=No
     return loss, dhidden if dloss is not None else None, dweight if dloss is not None else None
 
 
-def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
+def linear_cross_entropy_forward_backward(
+    hidden: torch.Tensor, weight: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(loss, dhidden, dweight): the mean over the rows that count, in float32, and its gradients, like their tensors.
 
     Where no row counts all three are 0. Raises IndexError for a label out of range.

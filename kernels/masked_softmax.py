@@ -62,7 +62,7 @@ def masked_softmax_forward_long_kernel(x_ptr, mask_ptr, y_ptr, N, BLOCK: tl.cons
         tl.store(y_ptr + row + cols, y.to(y_ptr.dtype.element_ty), mask=cols < N)
 
 
-def masked_softmax_forward(x, mask):
+def masked_softmax_forward(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """y, like x: the softmax of each row over its elements under the mask, 0 elsewhere."""
     x, mask = x.contiguous(), mask.contiguous()
     M, N = x.shape
@@ -103,7 +103,7 @@ def masked_softmax_backward_long_kernel(dy_ptr, y_ptr, dx_ptr, N, BLOCK: tl.cons
         tl.store(dx_ptr + row + cols, (y * (dy - total)).to(dx_ptr.dtype.element_ty), mask=cols < N)
 
 
-def masked_softmax_backward(dy, y):
+def masked_softmax_backward(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """dx, like y, from what masked_softmax_forward returned. Needs no mask: where y is 0, so is dx."""
     dy = dy.contiguous()
     y = y.contiguous()

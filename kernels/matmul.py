@@ -49,7 +49,7 @@ def matmul_kernel(
     tl.store(c_ptr + rows * N + cols, total.to(c_ptr.dtype.element_ty), mask=(rows < M) & (cols < N))
 
 
-def tiles(a, b):
+def tiles(a: torch.Tensor, b: torch.Tensor) -> tuple[int, int, int]:
     """(BLOCK_M, BLOCK_N, BLOCK_K): in half precision what the registers hold. A tile of 128 x 256 has 85 operations to
     a byte that it loads, one of 64 x 64 has 32. Small products stay in small tiles; those of float32, too, which do not
     go through tensor cores.
@@ -61,7 +61,7 @@ def tiles(a, b):
     return 128, 256 if b.shape[1] > 128 else 128, 64
 
 
-def matmul(a, b):
+def matmul(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The product of a, (M, K), and b, (K, N), both of one dtype: (M, N) in that dtype.
 
     Any of M, N and K may be 0; a sum of none is 0. Strides: any for a and b.

@@ -44,7 +44,9 @@ def merge_attention_kernel(
     tl.store(lse_ptr + row, lse, mask=row < rows)
 
 
-def merge_attention(o_a, lse_a, o_b, lse_b):
+def merge_attention(
+    o_a: torch.Tensor, lse_a: torch.Tensor, o_b: torch.Tensor, lse_b: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(o, lse): attention over the keys of both pieces. o is like o_a."""
     o_a, lse_a, o_b, lse_b = o_a.contiguous(), lse_a.contiguous(), o_b.contiguous(), lse_b.contiguous()
     o, lse = torch.empty_like(o_a), torch.empty_like(lse_a)

@@ -28,12 +28,12 @@ def first_bad_slot_kernel(slots_ptr, first_ptr, N, S, BLOCK: tl.constexpr):
     tl.store(first_ptr, first)
 
 
-def check_slots(slots, S):
+def check_slots(slots: torch.Tensor, S: int) -> None:
     """Raises IndexError, with the first token that has one and its value, where a slot is neither -1 nor a row."""
     first = torch.empty(1, dtype=torch.int64, device=slots.device)
     first_bad_slot_kernel[(1,)](slots, first, slots.numel(), S, BLOCK=1024)
     if first.item() < slots.numel():
-        token, place = divmod(first.item(), slots.shape[1])
+        token, place = divmod(int(first), slots.shape[1])
         value = slots[token, place].item()
         raise IndexError(f"slots[{token}, {place}] is {value}: no row, 0 to {S - 1}, and not -1")
 
@@ -62,7 +62,7 @@ def moe_sum_forward_kernel(rows_ptr, weights_ptr, slots_ptr, y_ptr, S, D, k, PLA
     tl.store(y_ptr + token * D + cols, y.to(y_ptr.dtype.element_ty), mask=cols < D)
 
 
-def moe_sum_forward(rows, weights, slots):
+def moe_sum_forward(rows: torch.Tensor, weights: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
     """(T, D), like rows: Σ_j weights[t, j] · rows[slots[t, j]]. A slot of -1 adds nothing, whatever its weight.
 
     Raises IndexError for a slot that is no row, with the first such token, row by row, and its value. rows: any
@@ -103,7 +103,9 @@ def moe_sum_backward_kernel(
     tl.store(dweights_ptr + token * k + place, tl.where(slot >= 0, dweight, 0.0), mask=place < k)
 
 
-def moe_sum_backward(dy, rows, weights, slots):
+def moe_sum_backward(
+    dy: torch.Tensor, rows: torch.Tensor, weights: torch.Tensor, slots: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(drows, dweights), like rows and weights. A row that no token refers to: 0; a slot of -1: its dweight is 0.
 
     dy and rows: any strides; weights and slots are contiguous, and every slot is valid. S, T and k may be 0.

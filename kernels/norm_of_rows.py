@@ -37,7 +37,7 @@ def scaled_parts_kernel(
     tl.store(y_ptr + row * N + cols, (x * rstd * weight).to(y_ptr.dtype.element_ty), mask=cols < N)
 
 
-def norm_of_rows(x, weight, eps=1e-6):
+def norm_of_rows(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
     """y = x / √(mean(x²) + eps) · weight for each row of x (M, N), in x's dtype.
 
     A row has the same bits whatever rows are beside it, so `tl.atomic_add` of floats is refused: nobody knows its

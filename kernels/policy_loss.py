@@ -51,12 +51,19 @@ def policy_loss_forward_kernel(
     tl.store(partial_ptr + at, -tl.sum(terms) * share(items_ptr))
 
 
-def items_of(mask, count):
+def items_of(mask: torch.Tensor, count: float | None) -> torch.Tensor:
     """The divisor, a tensor on mask's device."""
     return mask.sum() if count is None else torch.full((), count, dtype=torch.float32, device=mask.device)
 
 
-def policy_loss_forward(logp, old, advantage, mask, count=None, clip=0.2):
+def policy_loss_forward(
+    logp: torch.Tensor,
+    old: torch.Tensor,
+    advantage: torch.Tensor,
+    mask: torch.Tensor,
+    count: float | None = None,
+    clip: float = 0.2,
+) -> torch.Tensor:
     """-Σ min(ρA, clamp(ρ, 1 - clip, 1 + clip) A) / count where mask is True, ρ = e^(logp - old): a float32 scalar.
 
     count: a number; None: how many elements of mask are True. 0 where count is 0, and no term where A is 0. Strides:
@@ -89,7 +96,15 @@ def policy_loss_backward_kernel(
     tl.store(dlogp_ptr + at, dlogp.to(dlogp_ptr.dtype.element_ty), mask=cols < N)
 
 
-def policy_loss_backward(dloss, logp, old, advantage, mask, count=None, clip=0.2):
+def policy_loss_backward(
+    dloss: torch.Tensor,
+    logp: torch.Tensor,
+    old: torch.Tensor,
+    advantage: torch.Tensor,
+    mask: torch.Tensor,
+    count: float | None = None,
+    clip: float = 0.2,
+) -> torch.Tensor:
     """dlogp, like logp: -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere.
 
     Where mask is True and ρA is NaN, so is dlogp. 0 <= clip < 1: both ends are part of the interval.

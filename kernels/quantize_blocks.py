@@ -33,7 +33,7 @@ def quantize_blocks_kernel(
     tl.store(scale_ptr + i, scale, mask=i < total)
 
 
-def quantize_blocks(x, block=128):
+def quantize_blocks(x: torch.Tensor, block: int = 128) -> tuple[torch.Tensor, torch.Tensor]:
     """(q, scale): q like x, in float8_e4m3fn; scale (M, ceil(N / block)), float32. x: (M, N), float32 or half.
 
     scale is the largest absolute value of a block over 448, within 2 ulp, and q is x / scale to the nearest. Where the

@@ -30,7 +30,7 @@ def quantize_mx_kernel(x_ptr, q_ptr, exponents_ptr, total, ROWS: tl.constexpr):
     tl.store(exponents_ptr + i, exponents.to(tl.uint8), mask=mask)
 
 
-def quantize_mx(x):
+def quantize_mx(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """(q, exponents): q like x, in float8_e4m3fn; exponents (M, N / 32), uint8: e + 127. x: (M, N), float32 or half.
 
     Bit for bit: e is the smallest from -127 on with the largest absolute value of a block of 32 at most 448 · 2^e, and

@@ -73,7 +73,7 @@ def rms_norm_long_kernel(x_ptr, weight_ptr, y_ptr, rstd_ptr, N, eps, BLOCK: tl.c
         tl.store(y_ptr + cols, y.to(y_ptr.dtype.element_ty), mask=cols < N)
 
 
-def rms_norm_forward(x, weight, eps=1e-6):
+def rms_norm_forward(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> tuple[torch.Tensor, torch.Tensor]:
     """(y, rstd): y = x · rstd · weight for each row, in x's dtype; rstd: (M,) float32.
 
     Strides: any for x; weight is contiguous.

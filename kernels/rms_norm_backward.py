@@ -56,7 +56,9 @@ def rms_norm_backward_kernel(
     tl.store(dweight_ptr + tl.program_id(0).to(tl.int64) * N + cols, dweight, mask=mask)
 
 
-def rms_norm_backward(dy, x, weight, rstd):
+def rms_norm_backward(
+    dy: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, rstd: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(dx, dweight), in the dtypes of x and weight; rstd is rms_norm_forward's.
 
     Strides: any for dy and x; weight and rstd are contiguous.

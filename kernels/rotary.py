@@ -73,7 +73,9 @@ def rotate_kernel(
             tl.store(y_row + second, (x_2 * cos + x_1 * sin).to(y_ptr.dtype.element_ty), mask=mask)
 
 
-def rotate(x, positions, inv_freq, interleaved, direction):
+def rotate(
+    x: torch.Tensor, positions: torch.Tensor, inv_freq: torch.Tensor, interleaved: bool, direction: int
+) -> torch.Tensor:
     """x with every pair turned by direction · positions · inv_freq, contiguous."""
     B, H, M, D = x.shape
     y = torch.empty(x.shape, dtype=x.dtype, device=x.device)
@@ -88,7 +90,9 @@ def rotate(x, positions, inv_freq, interleaved, direction):
     return y
 
 
-def rotary_forward(x, positions, inv_freq, interleaved=False):
+def rotary_forward(
+    x: torch.Tensor, positions: torch.Tensor, inv_freq: torch.Tensor, interleaved: bool = False
+) -> torch.Tensor:
     """y, like x: every pair of x (B, H, M, D) turned by positions (B, M) times inv_freq (D / 2,), an angle in radians.
 
     Pair i is (i, i + D / 2), or (2i, 2i + 1) where interleaved. positions are int64, of either sign, up to 2^20;
@@ -98,7 +102,9 @@ def rotary_forward(x, positions, inv_freq, interleaved=False):
 
 
 # %% rotary_backward
-def rotary_backward(dy, positions, inv_freq, interleaved=False):
+def rotary_backward(
+    dy: torch.Tensor, positions: torch.Tensor, inv_freq: torch.Tensor, interleaved: bool = False
+) -> torch.Tensor:
     """dx, like dy: every pair of dy turned back by the same angle. Strides: any for dy and positions."""
     return rotate(dy, positions, inv_freq, interleaved, -1)
 

@@ -30,7 +30,7 @@ def row_dot_kernel(
     tl.store(c_ptr + rows * N + cols, total.to(c_ptr.dtype.element_ty), mask=(rows < M) & (cols < N))
 
 
-def row_dot(a, b):
+def row_dot(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The product of a, (M, K), and b, (K, N), both of one dtype: (M, N) in that dtype.
 
     Each row of it has the same bits whatever rows of a are beside it, so `tl.atomic_add` of floats is refused: nobody

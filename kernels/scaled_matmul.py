@@ -38,7 +38,7 @@ def scaled_matmul_kernel(
     tl.store(c_ptr + rows[:, None] * N + cols[None, :], total, mask=in_rows[:, None] & in_cols[None, :])
 
 
-def scaled_matmul(a, a_scale, b, b_scale):
+def scaled_matmul(a: torch.Tensor, a_scale: torch.Tensor, b: torch.Tensor, b_scale: torch.Tensor) -> torch.Tensor:
     """(M, N), float32. a: (M, K), b: (K, N), int8; a_scale: (M, G), b_scale: (G, N), float32, any sign or 0.
 
     Element k belongs to group k // (K / G); K / G is a multiple of 32. Scales and their products are at most 1e30.

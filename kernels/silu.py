@@ -65,7 +65,7 @@ def silu_forward_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
-def silu_forward(x):
+def silu_forward(x: torch.Tensor) -> torch.Tensor:
     """y = x · s(x), s(x) = 1 / (1 + e^-x), elementwise, in the shape and dtype of x: float32, float16 or bfloat16.
 
     Strides: any for x.
@@ -102,7 +102,7 @@ def silu_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, BLOCK: tl.constexpr):
     tl.store(dx_ptr + offsets, dx.to(dx_ptr.dtype.element_ty), mask=mask)
 
 
-def silu_backward(dy, x):
+def silu_backward(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """dx = dy · s(x) · (1 + x · s(-x)), s(x) = 1 / (1 + e^-x), elementwise. dy and x of one shape and dtype; dx too.
 
     Strides: any for dy and x.
@@ -114,21 +114,21 @@ def silu_backward(dy, x):
 
 
 # %% silu
-def silu_in_float64(x):
+def silu_in_float64(x: torch.Tensor) -> torch.Tensor:
     x.clamp_(min=-1500)  # e^-1500 is 0: -inf would meet it as inf * 0
     return x.sigmoid().mul_(x)
 
 
-def silu_derivative_in_float64(dy, x):
+def silu_derivative_in_float64(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     s = x.clamp_(-1500, 1500).sigmoid()
     return (1 - s).mul_(x).add_(1).mul_(s).mul_(dy)
 
 
-def silu_on_a_cpu(x):
+def silu_on_a_cpu(x: torch.Tensor) -> torch.Tensor:
     return elementwise(silu_in_float64, cpu.silu_forward, x)
 
 
-def silu_backward_on_a_cpu(dy, x):
+def silu_backward_on_a_cpu(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     return elementwise(silu_derivative_in_float64, cpu.silu_backward, dy, x)
 
 

@@ -34,7 +34,7 @@ def softcap_forward_kernel(x_ptr, y_ptr, n, cap, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
-def softcap_forward(x, cap=30.0):
+def softcap_forward(x: torch.Tensor, cap: float = 30.0) -> torch.Tensor:
     """y = cap · tanh(x / cap), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
 
     Strides: any for x.
@@ -61,7 +61,7 @@ def softcap_backward_kernel(dy_ptr, x_ptr, dx_ptr, n, cap, BLOCK: tl.constexpr):
     tl.store(dx_ptr + offsets, dx.to(dx_ptr.dtype.element_ty), mask=mask)
 
 
-def softcap_backward(dy, x, cap=30.0):
+def softcap_backward(dy: torch.Tensor, x: torch.Tensor, cap: float = 30.0) -> torch.Tensor:
     """dx = dy / cosh²(x / cap), elementwise. dy and x of one shape and dtype; dx too.
 
     Strides: any for dy and x.

@@ -31,7 +31,7 @@ def sums_of_parts_kernel(parts_ptr, sums_ptr, parts, BLOCK: tl.constexpr):
     tl.store(sums_ptr + row, total.to(sums_ptr.dtype.element_ty))
 
 
-def split_k_sum(x):
+def split_k_sum(x: torch.Tensor) -> torch.Tensor:
     """(M,): the sum of each row of x (M, K), in x's dtype, in parts that follow K alone.
 
     A row has the same bits whatever rows are beside it, so `tl.atomic_add` of floats is refused: nobody knows its

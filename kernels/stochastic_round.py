@@ -25,7 +25,7 @@ def stochastic_round_kernel(x_ptr, bits_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, y.to(tl.bfloat16), mask=mask)
 
 
-def stochastic_round(x, bits):
+def stochastic_round(x: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
     """bfloat16, away from 0 where the lower 16 bits of x and ``bits`` carry, else towards 0. x: float32, any shape.
     bits: int32 of its shape, 0 to 65535.
 

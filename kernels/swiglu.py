@@ -32,7 +32,7 @@ def swiglu_forward_kernel(gate_ptr, up_ptr, y_ptr, n, BLOCK: tl.constexpr):
     tl.store(y_ptr + offsets, y.to(y_ptr.dtype.element_ty), mask=mask)
 
 
-def swiglu_forward(gate, up):
+def swiglu_forward(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     """y = silu(gate) · up, elementwise. gate and up of one shape and dtype; y too.
 
     Strides: any for gate and up.
@@ -66,7 +66,7 @@ def swiglu_backward_kernel(dy_ptr, gate_ptr, up_ptr, dgate_ptr, dup_ptr, n, BLOC
     tl.store(dup_ptr + offsets, dup.to(dup_ptr.dtype.element_ty), mask=mask)
 
 
-def swiglu_backward(dy, gate, up):
+def swiglu_backward(dy: torch.Tensor, gate: torch.Tensor, up: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """(dgate, dup) = (dy · up · silu'(gate), dy · silu(gate)), elementwise. All of one shape and dtype.
 
     Strides: any for dy, gate and up.
@@ -78,27 +78,27 @@ def swiglu_backward(dy, gate, up):
 
 
 # %% swiglu
-def forward_in_float64(gate, up):
+def forward_in_float64(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     return silu_in_float64(gate).mul_(up)
 
 
-def dgate_in_float64(dy, gate, up):
+def dgate_in_float64(dy: torch.Tensor, gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     return silu_derivative_in_float64(dy.mul_(up), gate)
 
 
-def forward_by_the_answer(gate, up):
+def forward_by_the_answer(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     return (cpu.silu_forward(upcast(gate)) * up).to(gate.dtype)
 
 
-def dgate_by_the_answer(dy, gate, up):
+def dgate_by_the_answer(dy: torch.Tensor, gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     return cpu.silu_backward(upcast(dy) * up, upcast(gate)).to(gate.dtype)
 
 
-def forward_on_a_cpu(gate, up):
+def forward_on_a_cpu(gate: torch.Tensor, up: torch.Tensor) -> torch.Tensor:
     return elementwise(forward_in_float64, forward_by_the_answer, gate, up)
 
 
-def backward_on_a_cpu(dy, gate, up):
+def backward_on_a_cpu(dy: torch.Tensor, gate: torch.Tensor, up: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return elementwise(dgate_in_float64, dgate_by_the_answer, dy, gate, up), forward_on_a_cpu(gate, dy)
 
 

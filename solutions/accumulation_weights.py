@@ -10,7 +10,7 @@ import torch
 
 
 # %% accumulation_weights
-def accumulation_weights(tokens):
+def accumulation_weights(tokens: torch.Tensor) -> torch.Tensor:
     """(R, A) float32 for tokens (R, A) int64: what each micro-batch's mean is multiplied by, before the A means of a
     rank are added up and the R sums averaged, to give the mean over all tokens. Zeros where there is no token.
     """
@@ -19,7 +19,7 @@ def accumulation_weights(tokens):
 
 
 # %% accumulation_witness
-def accumulation_witness():
+def accumulation_witness() -> tuple[torch.Tensor]:
     """(tokens,), int64: counts (R, A) on which the mean of the micro-batches' means has a factor that is off by
     more than 1 % of the largest right factor.
     At most 65,536 elements in all.

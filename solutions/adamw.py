@@ -13,14 +13,14 @@ import torch
 
 
 # %% bias_correction
-def bias_correction(steps, beta1=0.9, beta2=0.999):
+def bias_correction(steps: torch.Tensor, beta1: float = 0.9, beta2: float = 0.999) -> torch.Tensor:
     """√(1 - β₂^t) / (1 - β₁^t) in float32, for each t of steps: int64 of any shape, from 1 on."""
     t = steps.double()
     return ((1 - beta2**t).sqrt() / (1 - beta1**t)).float()
 
 
 # %% counter_witness
-def counter_witness():
+def counter_witness() -> tuple[torch.Tensor]:
     """(steps,), int64: a step at which a counter in bfloat16, which ends at 256, makes AdamW's steps less than half as
     long: its factor is off by more than half of the right factor.
     At most 65,536 elements in all.
@@ -31,7 +31,18 @@ def counter_witness():
 
 
 # %% adamw_step
-def adamw_step(param, grad, m, v, step, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.01):
+def adamw_step(
+    param: torch.Tensor,
+    grad: torch.Tensor,
+    m: torch.Tensor,
+    v: torch.Tensor,
+    step: int,
+    lr: float = 1e-3,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    eps: float = 1e-8,
+    weight_decay: float = 0.01,
+) -> None:
     """One step of AdamW, into param, m and v. All four of one shape; m and v float32, param and grad of any floating
     dtype. step: an integer, 1 at the first call.
 

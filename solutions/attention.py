@@ -18,12 +18,12 @@ import torch
 BLOCK = 64  # keys at a time
 
 
-def wide(x):
+def wide(x: torch.Tensor) -> torch.Tensor:
     """x in float32, or in float64 where it is that."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def visible(key_lengths, causal, queries, keys, device):
+def visible(key_lengths: torch.Tensor, causal: bool, queries: int, keys: range, device: torch.device) -> torch.Tensor:
     """(B or 1, 1, M, n) bool: which of ``keys``, a range of n, each of the M queries sees."""
     j = torch.arange(keys.start, keys.stop, device=device)
     lengths = key_lengths.view(-1, 1, 1, 1)
@@ -34,17 +34,24 @@ def visible(key_lengths, causal, queries, keys, device):
     return seen.expand(-1, -1, queries, -1)
 
 
-def padding_off(x, key_lengths, keys):
+def padding_off(x: torch.Tensor, key_lengths: torch.Tensor, keys: range) -> torch.Tensor:
     """Keys or values number ``keys``, in float32, with 0 where they are padding: 0 · NaN is NaN."""
     j = torch.arange(keys.start, keys.stop, device=x.device).view(-1, 1)
     return wide(x[:, :, keys.start : keys.stop]).masked_fill(j >= key_lengths.view(-1, 1, 1, 1), 0)
 
 
-def all_keys(key_lengths, k):
+def all_keys(key_lengths: torch.Tensor | None, k: torch.Tensor) -> torch.Tensor:
     return key_lengths if key_lengths is not None else torch.full((k.shape[0],), k.shape[2], device=k.device)
 
 
-def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
+def attention_forward(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    key_lengths: torch.Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(o, lse): o like q, lse (B, H, M) float32. scale: 1 / √D where it is left out."""
     M, N, D = q.shape[2], k.shape[2], q.shape[3]
     scale = D**-0.5 if scale is None else scale
@@ -68,7 +75,17 @@ def attention_forward(q, k, v, key_lengths=None, causal=False, scale=None):
 
 
 # %% attention_backward
-def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scale=None):
+def attention_backward(
+    do: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    o: torch.Tensor,
+    lse: torch.Tensor,
+    key_lengths: torch.Tensor | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(dq, dk, dv), like q, k and v, from what attention_forward returned as o and lse."""
     M, N, D = q.shape[2], k.shape[2], q.shape[3]
     scale = D**-0.5 if scale is None else scale
@@ -92,7 +109,9 @@ def attention_backward(do, q, k, v, o, lse, key_lengths=None, causal=False, scal
 
 
 # %% merge_attention
-def merge_attention(o_a, lse_a, o_b, lse_b):
+def merge_attention(
+    o_a: torch.Tensor, lse_a: torch.Tensor, o_b: torch.Tensor, lse_b: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(o, lse): attention over the keys of a and of b together, from attention over each. o is like o_a.
 
     o_a, o_b: (B, H, M, D)   lse_a, lse_b, lse: (B, H, M) float32, natural logarithms; -inf where a piece has no key.
@@ -106,7 +125,7 @@ def merge_attention(o_a, lse_a, o_b, lse_b):
 
 
 # %% attention_witness
-def attention_witness():
+def attention_witness() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, bool]:
     """(q, k, v, key_lengths, causal), finite, on which softmax by its formula gives NaN, or is off by more than what
     rounding in float32 explains, and right code is not.
     At most 65,536 elements in all.
@@ -116,7 +135,7 @@ def attention_witness():
 
 
 # %% merge_witness
-def merge_witness():
+def merge_witness() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """(o_a, lse_a, o_b, lse_b) on which reading the natural logarithms as base 2 is off by more than 1 % of the largest
     element of both pieces.
     At most 65,536 elements in all.

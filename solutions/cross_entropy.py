@@ -14,7 +14,7 @@ import torch
 
 
 # %% label_logits
-def check_labels(labels, V, ignore_index):
+def check_labels(labels: torch.Tensor, V: int, ignore_index: int) -> None:
     """Raises IndexError, with the first such row, where a label is neither a class nor ignore_index."""
     bad = (labels != ignore_index) & ((labels < 0) | (labels >= V))
     if bad.any():
@@ -24,7 +24,7 @@ def check_labels(labels, V, ignore_index):
         )
 
 
-def label_logits(logits, labels, ignore_index=-100):
+def label_logits(logits: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100) -> torch.Tensor:
     """The logit of each row's label, (M,) in the dtype of logits; 0 where the label is ignore_index.
 
     Raises IndexError, with the first such row and its label, where a label is neither a class, 0 to V - 1, nor
@@ -37,14 +37,16 @@ def label_logits(logits, labels, ignore_index=-100):
 
 
 # %% cross_entropy_forward
-def log_sum_exp(x):
+def log_sum_exp(x: torch.Tensor) -> torch.Tensor:
     """log Σ e^x of each row; -inf where all of the row is -inf."""
     top = x.amax(1, keepdim=True)
     top = top.masked_fill(top == -torch.inf, 0)  # -inf - -inf is NaN
     return top.squeeze(1) + (x - top).exp_().sum(1).log()
 
 
-def cross_entropy_forward(logits, labels, ignore_index=-100):
+def cross_entropy_forward(
+    logits: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(loss, lse): (M,) each, both 0 where the label is ignore_index. Raises IndexError for a label out of range."""
     keep = labels != ignore_index
     x = logits.to(torch.promote_types(logits.dtype, torch.float32))
@@ -55,7 +57,9 @@ def cross_entropy_forward(logits, labels, ignore_index=-100):
 
 
 # %% cross_entropy_backward
-def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
+def cross_entropy_backward(
+    dloss: torch.Tensor, logits: torch.Tensor, labels: torch.Tensor, lse: torch.Tensor, ignore_index: int = -100
+) -> torch.Tensor:
     """dlogits, like logits, from what cross_entropy_forward returned as lse. Rows that are ignored get 0."""
     keep = (labels != ignore_index).unsqueeze(1)
     column = labels.unsqueeze(1).where(keep, 0)
@@ -66,7 +70,9 @@ def cross_entropy_backward(dloss, logits, labels, lse, ignore_index=-100):
 
 
 # %% token_mean
-def token_mean(loss, labels, ignore_index=-100, num_items=None):
+def token_mean(
+    loss: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100, num_items: int | torch.Tensor | None = None
+) -> torch.Tensor:
     """The sum of loss over the rows that are not ignored, divided by their number, or by num_items if it is given.
 
     num_items: the tokens of the whole step, over all micro-batches and processes; a number or a tensor. Where the
@@ -79,7 +85,7 @@ def token_mean(loss, labels, ignore_index=-100, num_items=None):
 
 
 # %% cross_entropy_witness
-def cross_entropy_witness():
+def cross_entropy_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(logits, labels), finite and in range, on which the mean of Liger-Kernel 0.2.1 is off by more than what rounding
     in float32 explains, as NaN is, and right code is not.
     At most 65,536 elements in all.

@@ -11,7 +11,7 @@ import torch
 
 
 # %% decay_scan
-def decay_scan(x, log_decay):
+def decay_scan(x: torch.Tensor, log_decay: torch.Tensor) -> torch.Tensor:
     """(T, D), like x: h_t = e^(log_decay_t) · h_(t-1) + x_t, from h = 0, in float32 and rounded once.
 
     log_decay: (T,) float32, from -100 to 0, or -inf, where h starts anew. What comes after t, NaN and infinity

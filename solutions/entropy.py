@@ -12,7 +12,7 @@ import torch
 
 
 # %% entropy_forward
-def entropy_forward(logits):
+def entropy_forward(logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """(entropy, lse): (M,) each, natural logarithm. logits (M, V), any strides; -inf is a class that cannot be."""
     z = logits.to(torch.promote_types(logits.dtype, torch.float32))
     top = z.amax(1, keepdim=True)
@@ -26,7 +26,9 @@ def entropy_forward(logits):
 
 
 # %% entropy_backward
-def entropy_backward(dentropy, logits, entropy, lse):
+def entropy_backward(
+    dentropy: torch.Tensor, logits: torch.Tensor, entropy: torch.Tensor, lse: torch.Tensor
+) -> torch.Tensor:
     """dlogits, like logits, from what entropy_forward returned; 0 where a class has no probability.
 
     Strides: any for dentropy and logits; entropy and lse are contiguous.

@@ -12,7 +12,7 @@ import torch
 
 
 # %% expert_weights_forward
-def check_experts(experts, E):
+def check_experts(experts: torch.Tensor, E: int) -> None:
     """Raises IndexError, with the first token that has one and its value, where an expert is neither -1 nor of E."""
     bad = (experts != -1) & ((experts < 0) | (experts >= E))
     if bad.any():
@@ -20,14 +20,14 @@ def check_experts(experts, E):
         raise IndexError(f"experts[{token}, {place}] is {experts[token, place]}: no expert, 0 to {E - 1}, and not -1")
 
 
-def chosen(logits, experts):
+def chosen(logits: torch.Tensor, experts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """(the logits of the experts in float32 or float64, which places have an expert)."""
     there = experts != -1
     x = logits.gather(1, experts.where(there, 0))
     return x.to(torch.promote_types(x.dtype, torch.float32)), there
 
 
-def expert_weights_forward(logits, experts, scale=1.0):
+def expert_weights_forward(logits: torch.Tensor, experts: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     """(T, k) float32: scale · σ(x_i) / Σ_j σ(x_j) over the experts of a token, x their logits; σ may underflow.
 
     -1 is a place without an expert: weight 0, whatever else the token has, and not in the sum. Raises IndexError for
@@ -46,7 +46,9 @@ def expert_weights_forward(logits, experts, scale=1.0):
 
 
 # %% expert_weights_backward
-def expert_weights_backward(dweights, logits, experts, weights, scale=1.0):
+def expert_weights_backward(
+    dweights: torch.Tensor, logits: torch.Tensor, experts: torch.Tensor, weights: torch.Tensor, scale: float = 1.0
+) -> torch.Tensor:
     """dlogits, like logits, from what expert_weights_forward returned; exactly 0 where no expert was chosen.
 
     What dweights and weights hold at a place of -1 does not matter, NaN included. dweights, (T, k) float32, and logits:

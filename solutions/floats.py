@@ -9,7 +9,7 @@ import torch
 
 
 # %% mismatches
-def mismatches(actual, expected, tolerance):
+def mismatches(actual: torch.Tensor, expected: torch.Tensor, tolerance: float) -> torch.Tensor:
     """How many elements of actual are not shown to lie within tolerance of expected: one int64, without dimensions.
 
     Both float32, of one shape; tolerance a number from 0 on. Equal infinities are within it, and NaN never is.
@@ -21,7 +21,7 @@ def mismatches(actual, expected, tolerance):
 
 
 # %% ulp_distance
-def ulp_distance(actual, expected):
+def ulp_distance(actual: torch.Tensor, expected: torch.Tensor) -> torch.Tensor:
     """How many steps from one representable number to the next lead from actual to expected, elementwise, in int64.
 
     Both of one shape and one dtype: float32, float16 or bfloat16. Equal numbers are 0 apart, and so are 0 and -0;

@@ -16,7 +16,7 @@ import torch
 
 
 # %% gelu_forward
-def gelu_tail(t, approximate):
+def gelu_tail(t: torch.Tensor, approximate: str) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(h, share, bend) at t >= 0, with F(-t) = h² · share and t · F'(t) = h² · bend; h² underflows only where F does.
 
     F(-t) holds a factor e^-w. A w of 100, rounded, is wrong in the sixth decimal and so would be e^-w: w is therefore
@@ -45,7 +45,7 @@ def gelu_tail(t, approximate):
     return torch.exp(-high / 2), share * tilt, bend * tilt
 
 
-def gelu_forward(x, approximate="none"):
+def gelu_forward(x: torch.Tensor, approximate: str = "none") -> torch.Tensor:
     """y = x · F(x), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
 
     approximate: "none" for the normal distribution itself, "tanh" for GPT-2's approximation. Strides: any for x.
@@ -58,7 +58,7 @@ def gelu_forward(x, approximate="none"):
 
 
 # %% gelu_backward
-def gelu_backward(dy, x, approximate="none"):
+def gelu_backward(dy: torch.Tensor, x: torch.Tensor, approximate: str = "none") -> torch.Tensor:
     """dx = dy · (F(x) + x · F'(x)), elementwise. dy and x of one shape and dtype; dx too.
 
     Strides: any for dy and x.
@@ -71,7 +71,7 @@ def gelu_backward(dy, x, approximate="none"):
 
 
 # %% gelu_witness
-def gelu_witness():
+def gelu_witness() -> tuple[torch.Tensor, str]:
     """(x, "tanh"), finite, on which tanh-GELU with 0.44715 is off by more than what rounding in float32 explains, and
     the right one is not.
     At most 65,536 elements in all.

@@ -10,7 +10,7 @@ import torch
 
 
 # %% gemma_norm
-def gemma_norm(x, weight, eps=1e-6):
+def gemma_norm(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
     """y = x · rstd · (1 + weight) for each row, in x's dtype. Strides: any for x; weight is contiguous."""
     wide = torch.promote_types(x.dtype, torch.float32)
     v = x.to(wide)

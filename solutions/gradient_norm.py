@@ -12,7 +12,7 @@ import torch
 
 
 # %% global_norm
-def global_norm(grads):
+def global_norm(grads: list[torch.Tensor]) -> torch.Tensor:
     """The 2-norm of all numbers in grads, a list of tensors of any shapes, strides and floating dtypes: float32, shape
     (). One that is in it twice counts twice. Of an empty list 0.
     """
@@ -23,7 +23,7 @@ def global_norm(grads):
 
 
 # %% clip_coefficient
-def clip_coefficient(norm, max_norm):
+def clip_coefficient(norm: torch.Tensor, max_norm: float) -> torch.Tensor:
     """min(1, max_norm / norm) in float32, elementwise. norm: float32 of any shape. max_norm: a number, 0 or above.
 
     NaN where norm is infinite or NaN: no factor makes these gradients right. max_norm 0 gives 0, also where norm is 0.
@@ -36,7 +36,7 @@ def clip_coefficient(norm, max_norm):
 
 
 # %% norm_witness
-def norm_witness():
+def norm_witness() -> tuple[torch.Tensor]:
     """(grad,), finite: its norm is finite in its dtype too, and inf where the sum of squares is rounded to that dtype
     before the root; off by more than 1 % of the norm.
     At most 65,536 elements in all.

@@ -12,7 +12,7 @@ import torch
 
 
 # %% group_advantage
-def group_advantage(rewards, eps=1e-6):
+def group_advantage(rewards: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
     """(P, G) float32: (r - mean) / (std + eps) in each row, of the rewards that are not NaN; std with n - 1.
 
     Exactly 0 where the reward is NaN, and in a row of which no two rewards differ. Strides: any.
@@ -31,7 +31,7 @@ def group_advantage(rewards, eps=1e-6):
 
 
 # %% advantage_witness
-def advantage_witness():
+def advantage_witness() -> tuple[torch.Tensor]:
     """(rewards,): a finite matrix (P, G) on which NeMo-RL's guarded leave-one-out advantage exceeds 100, by rounding:
     without any it is 100 at most. It is off by more than what lifts an advantage to 100.
     At most 65,536 elements in all.

@@ -14,7 +14,7 @@ import torch
 GRID = 2.0**-32  # of a random number of 32 bits
 
 
-def gumbel_argmax(logits, u):
+def gumbel_argmax(logits: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     """(M,) int64: the class in each row of logits (M, V) with the largest logit + -log(-log u), the first of equals.
 
     u: (M, V) float32, from 0 to 1; u counts as at least 2^-32, and so does -log u. A logit of -inf is never chosen: a
@@ -26,7 +26,7 @@ def gumbel_argmax(logits, u):
 
 
 # %% gumbel_witness
-def gumbel_witness():
+def gumbel_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(logits, u): finite logits (M, V) and u from 0 to 1 on which sglang's sampler is off by more than 0: a
     wrong class.
     At most 65,536 elements in all.

@@ -12,14 +12,14 @@ import torch
 
 
 # %% kl_forward
-def log_ratio(logp, ref):
+def log_ratio(logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """ref - logp, and 0 where both are -inf."""
     dtype = torch.promote_types(logp.dtype, torch.float32)
     both = (logp == -torch.inf) & (ref == -torch.inf)
     return (ref.to(dtype) - logp).masked_fill(both, 0)
 
 
-def series(r):
+def series(r: torch.Tensor) -> torch.Tensor:
     """(e^r - 1 - r) / r² = 1/2! + r/3! + r²/4! + ... for |r| < 1, to the last digit of float64 (float32: up to 12)."""
     total = torch.ones_like(r)
     for k in range(20, 2, -1):
@@ -27,7 +27,7 @@ def series(r):
     return total / 2
 
 
-def kl_forward(logp, ref):
+def kl_forward(logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """kl = e^r - 1 - r, r = ref - logp, elementwise. logp and ref of one shape and dtype; kl too.
 
     0 where both are -inf; inf where one of them is, or where e^r overflows. Strides: any for logp and ref.
@@ -38,7 +38,7 @@ def kl_forward(logp, ref):
 
 
 # %% kl_backward
-def kl_backward(dkl, logp, ref):
+def kl_backward(dkl: torch.Tensor, logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """dlogp = -dkl (e^r - 1), r = ref - logp, elementwise. dkl, logp and ref of one shape and dtype; dlogp too.
 
     0 where both are -inf, and where dkl is 0. Strides: any for dkl, logp and ref.
@@ -48,7 +48,7 @@ def kl_backward(dkl, logp, ref):
 
 
 # %% clamped_kl
-def clamped_kl(logp, ref):
+def clamped_kl(logp: torch.Tensor, ref: torch.Tensor) -> torch.Tensor:
     """min(e^r - 1 - r, 10), r = ref - logp, elementwise, with a finite gradient everywhere: 0 above the cap.
 
     The cap is passed at r = 2.61 and at r = -10.99998; beyond both r is bounded before exp, so that nothing overflows.

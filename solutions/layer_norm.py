@@ -13,7 +13,9 @@ import torch
 
 
 # %% layer_norm_forward
-def layer_norm_forward(x, weight, bias, eps=1e-5):
+def layer_norm_forward(
+    x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor, eps: float = 1e-5
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(y, mean, rstd): y = (x - mean) · rstd · weight + bias for each row, in x's dtype; mean, rstd: (M,) float32.
 
     Strides: any for x; weight and bias are contiguous.
@@ -29,7 +31,9 @@ def layer_norm_forward(x, weight, bias, eps=1e-5):
 
 
 # %% layer_norm_backward
-def layer_norm_backward(dy, x, weight, mean, rstd):
+def layer_norm_backward(
+    dy: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, mean: torch.Tensor, rstd: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(dx, dweight, dbias), in the dtypes of x, weight and weight; mean and rstd are layer_norm_forward's.
 
     Strides: any for dy and x; weight, mean and rstd are contiguous.
@@ -44,7 +48,7 @@ def layer_norm_backward(dy, x, weight, mean, rstd):
 
 
 # %% layer_norm_witness
-def layer_norm_witness():
+def layer_norm_witness() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(x, weight, bias) or (x, weight, bias, eps), finite, on which burn's output is off by more than 1 % of the
     largest element of the row, and a right one is not.
     At most 65,536 elements in all.

@@ -21,7 +21,14 @@ def __getattr__(name: str):
 
 
 # %% linear_cross_entropy_forward_backward
-def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
+def linear_rows(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    labels: torch.Tensor,
+    kept: torch.Tensor,
+    ignore_index: int,
+    dloss: torch.Tensor | None = None,
+) -> tuple:
     """(loss, dhidden, dweight): the loss of each row in ``kept``, and the gradients for its upstream gradient dloss.
 
     kept: (n,) int64, the rows that count. Without dloss the gradients are None and nothing is computed for them.
@@ -29,8 +36,8 @@ def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
     wide = torch.promote_types(weight.dtype, torch.float32)
     w = weight.to(wide)
     loss = torch.empty(len(kept), dtype=wide, device=hidden.device)
-    dhidden = None if dloss is None else torch.zeros_like(hidden)
-    dweight = None if dloss is None else torch.zeros_like(w)
+    if dloss is not None:
+        dhidden, dweight = torch.zeros_like(hidden), torch.zeros_like(w)
     size = max(16, -(-len(kept) // 32))
     for start in range(0, len(kept), size):
         rows = kept[start : start + size]
@@ -41,10 +48,12 @@ def linear_rows(hidden, weight, labels, kept, ignore_index, dloss=None):
             dlogits = cross_entropy_backward(dloss[start : start + size], logits, y, lse, ignore_index)
             dhidden[rows] = (dlogits @ w).to(hidden.dtype)
             dweight += dlogits.t() @ x
-    return loss, dhidden, None if dloss is None else dweight.to(weight.dtype)
+    return (loss, None, None) if dloss is None else (loss, dhidden, dweight.to(weight.dtype))
 
 
-def linear_cross_entropy_forward_backward(hidden, weight, labels, ignore_index=-100):
+def linear_cross_entropy_forward_backward(
+    hidden: torch.Tensor, weight: torch.Tensor, labels: torch.Tensor, ignore_index: int = -100
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """(loss, dhidden, dweight): the mean over the rows that count, in float32, and its gradients, like their tensors.
 
     Where no row counts all three are 0. Raises IndexError for a label out of range.

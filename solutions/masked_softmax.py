@@ -12,12 +12,12 @@ import torch
 
 
 # %% masked_softmax_forward
-def wide(x):
+def wide(x: torch.Tensor) -> torch.Tensor:
     """x in float32, or in float64 where it is float64 already."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 
-def masked_softmax_forward(x, mask):
+def masked_softmax_forward(x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """y, like x: the softmax of each row over its elements under the mask, 0 elsewhere."""
     if not x.numel():
         return torch.empty_like(x)
@@ -31,7 +31,7 @@ def masked_softmax_forward(x, mask):
 
 
 # %% masked_softmax_backward
-def masked_softmax_backward(dy, y):
+def masked_softmax_backward(dy: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """dx, like y, from what masked_softmax_forward returned. Needs no mask: where y is 0, so is dx."""
     p, g = wide(y), wide(dy)
     return (p * (g - (p * g).sum(1, keepdim=True))).to(y.dtype)

@@ -12,7 +12,7 @@ import torch
 
 
 # %% moe_sum_forward
-def check_slots(slots, S):
+def check_slots(slots: torch.Tensor, S: int) -> None:
     """Raises IndexError, with the first token that has one and its value, where a slot is neither -1 nor a row."""
     bad = (slots != -1) & ((slots < 0) | (slots >= S))
     if bad.any():
@@ -20,14 +20,16 @@ def check_slots(slots, S):
         raise IndexError(f"slots[{token}, {place}] is {slots[token, place]}: no row, 0 to {S - 1}, and not -1")
 
 
-def places(slots):
+def places(slots: torch.Tensor) -> list[tuple[int, torch.Tensor, torch.Tensor]]:
     """For each of the k places: its number, the tokens that have a row there, and which rows these are."""
+    columns = []
     for j in range(slots.shape[1]):
         tokens = (slots[:, j] != -1).nonzero().squeeze(1)
-        yield j, tokens, slots[tokens, j]
+        columns.append((j, tokens, slots[tokens, j]))
+    return columns
 
 
-def moe_sum_forward(rows, weights, slots):
+def moe_sum_forward(rows: torch.Tensor, weights: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
     """(T, D), like rows: Σ_j weights[t, j] · rows[slots[t, j]]. A slot of -1 adds nothing, whatever its weight.
 
     Raises IndexError for a slot that is no row, with the first such token, row by row, and its value. rows: any
@@ -42,7 +44,9 @@ def moe_sum_forward(rows, weights, slots):
 
 
 # %% moe_sum_backward
-def moe_sum_backward(dy, rows, weights, slots):
+def moe_sum_backward(
+    dy: torch.Tensor, rows: torch.Tensor, weights: torch.Tensor, slots: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(drows, dweights), like rows and weights. A row that no token refers to: 0; a slot of -1: its dweight is 0.
 
     dy and rows: any strides; weights and slots are contiguous, and every slot is valid. S, T and k may be 0.

@@ -13,7 +13,9 @@ import torch
 
 
 # %% policy_loss_forward
-def ratio_and_end(logp, old, advantage, mask, clip):
+def ratio_and_end(
+    logp: torch.Tensor, old: torch.Tensor, advantage: torch.Tensor, mask: torch.Tensor, clip: float
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """(ρ, A, the end of the interval on A's side, whether ρ lies beyond it), each (M, N)."""
     wide = torch.promote_types(logp.dtype, torch.float32)
     A = advantage.to(wide).unsqueeze(1)
@@ -22,13 +24,20 @@ def ratio_and_end(logp, old, advantage, mask, clip):
     return ratio, A, end, torch.where(A > 0, ratio > end, ratio < end)
 
 
-def over_count(total, mask, count):
+def over_count(total: torch.Tensor, mask: torch.Tensor, count: float | None) -> torch.Tensor:
     """total / count, or 0 where count is 0."""
     items = mask.sum() if count is None else torch.as_tensor(count, dtype=total.dtype, device=total.device)
     return torch.where(items > 0, total / items, 0)
 
 
-def policy_loss_forward(logp, old, advantage, mask, count=None, clip=0.2):
+def policy_loss_forward(
+    logp: torch.Tensor,
+    old: torch.Tensor,
+    advantage: torch.Tensor,
+    mask: torch.Tensor,
+    count: float | None = None,
+    clip: float = 0.2,
+) -> torch.Tensor:
     """-Σ min(ρA, clamp(ρ, 1 - clip, 1 + clip) A) / count where mask is True, ρ = e^(logp - old): a float32 scalar.
 
     count: a number; None: how many elements of mask are True. 0 where count is 0, and no term where A is 0. Strides:
@@ -40,7 +49,15 @@ def policy_loss_forward(logp, old, advantage, mask, count=None, clip=0.2):
 
 
 # %% policy_loss_backward
-def policy_loss_backward(dloss, logp, old, advantage, mask, count=None, clip=0.2):
+def policy_loss_backward(
+    dloss: torch.Tensor,
+    logp: torch.Tensor,
+    old: torch.Tensor,
+    advantage: torch.Tensor,
+    mask: torch.Tensor,
+    count: float | None = None,
+    clip: float = 0.2,
+) -> torch.Tensor:
     """dlogp, like logp: -dloss ρA / count where mask is True and ρA <= clamp(ρ) A, 0 elsewhere.
 
     Where mask is True and ρA is NaN, so is dlogp. 0 <= clip < 1: both ends are part of the interval.

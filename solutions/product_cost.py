@@ -6,9 +6,13 @@ a: (M, K), b: (K, N), c: (M, N); a program makes one tile (block_m, block_n) of 
 tiles reads all of a, every row of tiles all of b, and c is written once.
 """
 
+import torch
+
 
 # %% product_cost
-def product_cost(sizes, block_m=64, block_n=64, element_bytes=2):
+def product_cost(
+    sizes: torch.Tensor, block_m: int = 64, block_n: int = 64, element_bytes: int = 2
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(moved, flops), both (P,) int64, of the P products whose sizes are the rows M, N, K of sizes (P, 3) int64: the
     bytes that all programs load and store together, where each masks off what does not exist, and the floating-point
     operations, a multiplication and an addition for each of the M · N · K pairs.

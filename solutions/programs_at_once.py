@@ -10,7 +10,7 @@ import torch
 
 
 # %% programs_at_once
-def programs_at_once(launches):
+def programs_at_once(launches: torch.Tensor) -> torch.Tensor:
     """(L,) int64: how many programs of each of the L launches run on a multiprocessor of an H100 at once. launches:
     (L, 4) int64, each row num_warps, registers a thread, bytes a thread spills, bytes of shared memory a program.
 

@@ -13,7 +13,7 @@ import torch
 
 
 # %% rms_norm_forward
-def rms_norm_forward(x, weight, eps=1e-6):
+def rms_norm_forward(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> tuple[torch.Tensor, torch.Tensor]:
     """(y, rstd): y = x · rstd · weight for each row, in x's dtype; rstd: (M,) float32.
 
     Strides: any for x; weight is contiguous.
@@ -26,7 +26,9 @@ def rms_norm_forward(x, weight, eps=1e-6):
 
 
 # %% rms_norm_backward
-def rms_norm_backward(dy, x, weight, rstd):
+def rms_norm_backward(
+    dy: torch.Tensor, x: torch.Tensor, weight: torch.Tensor, rstd: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(dx, dweight), in the dtypes of x and weight; rstd is rms_norm_forward's.
 
     Strides: any for dy and x; weight and rstd are contiguous.

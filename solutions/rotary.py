@@ -14,7 +14,9 @@ import torch
 
 
 # %% rotary_forward
-def rotated(x, positions, inv_freq, interleaved, direction):
+def rotated(
+    x: torch.Tensor, positions: torch.Tensor, inv_freq: torch.Tensor, interleaved: bool, direction: int
+) -> torch.Tensor:
     """x with every pair turned by direction · positions · inv_freq, in x's dtype."""
     v = x.to(torch.promote_types(x.dtype, torch.float32))
     angle = (positions.double().unsqueeze(-1) * inv_freq.double()).unsqueeze(1)  # (B, 1, M, D / 2)
@@ -25,7 +27,9 @@ def rotated(x, positions, inv_freq, interleaved, direction):
     return y.to(x.dtype)
 
 
-def rotary_forward(x, positions, inv_freq, interleaved=False):
+def rotary_forward(
+    x: torch.Tensor, positions: torch.Tensor, inv_freq: torch.Tensor, interleaved: bool = False
+) -> torch.Tensor:
     """y, like x: every pair of x (B, H, M, D) turned by positions (B, M) times inv_freq (D / 2,), an angle in radians.
 
     Pair i is (i, i + D / 2), or (2i, 2i + 1) where interleaved. positions are int64, of either sign, up to 2^20;
@@ -35,6 +39,8 @@ def rotary_forward(x, positions, inv_freq, interleaved=False):
 
 
 # %% rotary_backward
-def rotary_backward(dy, positions, inv_freq, interleaved=False):
+def rotary_backward(
+    dy: torch.Tensor, positions: torch.Tensor, inv_freq: torch.Tensor, interleaved: bool = False
+) -> torch.Tensor:
     """dx, like dy: every pair of dy turned back by the same angle. Strides: any for dy and positions."""
     return rotated(dy, positions, inv_freq, interleaved, -1)

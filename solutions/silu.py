@@ -12,7 +12,7 @@ import torch
 
 
 # %% silu_forward
-def silu_forward(x):
+def silu_forward(x: torch.Tensor) -> torch.Tensor:
     """y = x · s(x), s(x) = 1 / (1 + e^-x), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
 
     Strides: any for x.
@@ -25,7 +25,7 @@ def silu_forward(x):
 
 
 # %% silu_backward
-def silu_backward(dy, x):
+def silu_backward(dy: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     """dx = dy · s(x) · (1 + x · s(-x)), s(x) = 1 / (1 + e^-x), elementwise. dy and x of one shape and dtype; dx too.
 
     Strides: any for dy and x.
@@ -40,7 +40,7 @@ def silu_backward(dy, x):
 
 
 # %% silu_witness
-def silu_witness():
+def silu_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(dy, x): two tensors of one shape, on which candle's gradient is off by more than what rounding in float32
     explains.
     At most 65,536 elements in all.

@@ -26,6 +26,6 @@ class SiLU(torch.autograd.Function):
         return silu_backward(dy, x)
 
 
-def silu_function(x):
+def silu_function(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """silu_forward(x), whose gradient is silu_backward of what arrives from above. Any shape and strides."""
     return SiLU.apply(x)

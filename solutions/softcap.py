@@ -4,7 +4,7 @@ import torch
 
 
 # %% softcap_forward
-def softcap_forward(x, cap=30.0):
+def softcap_forward(x: torch.Tensor, cap: float = 30.0) -> torch.Tensor:
     """y = cap · tanh(x / cap), elementwise. Any shape, any floating dtype; y has the shape and dtype of x.
 
     Strides: any for x.
@@ -16,7 +16,7 @@ def softcap_forward(x, cap=30.0):
 
 
 # %% softcap_backward
-def softcap_backward(dy, x, cap=30.0):
+def softcap_backward(dy: torch.Tensor, x: torch.Tensor, cap: float = 30.0) -> torch.Tensor:
     """dx = dy / cosh²(x / cap), elementwise. dy and x of one shape and dtype; dx too.
 
     Strides: any for dy and x.

@@ -9,7 +9,7 @@ import torch
 
 
 # %% split_k_sum
-def split_k_sum(x):
+def split_k_sum(x: torch.Tensor) -> torch.Tensor:
     """(M,): the sum of each row of x (M, K), in x's dtype, as a tree that follows K alone.
 
     A row has the same bits whatever rows are beside it. K may be 0. Strides: any for x. PyTorch's operators that add up

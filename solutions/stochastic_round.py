@@ -8,7 +8,7 @@ import torch
 
 
 # %% stochastic_round
-def stochastic_round(x, bits):
+def stochastic_round(x: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
     """bfloat16, away from 0 where the lower 16 bits of x and ``bits`` carry, else towards 0. x: float32, any shape.
     bits: int32 of its shape, 0 to 65535.
 

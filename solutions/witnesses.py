@@ -4,7 +4,7 @@ import torch
 
 
 # %% precision_witness
-def precision_witness(block):
+def precision_witness(block: str) -> tuple:
     """The arguments that show what is planted in ``block``: rotary, scaled_norm or embedding_gradient.
 
     rotary: off by more than a fifth of a pair's length.
@@ -21,7 +21,7 @@ def precision_witness(block):
 
 
 # %% router_witness
-def router_witness(block):
+def router_witness(block: str) -> tuple:
     """The arguments that show what is planted in ``block``: balance_loss, expert_weights or decay.
 
     balance_loss: off by more than a quarter of the loss.
@@ -38,7 +38,7 @@ def router_witness(block):
 
 
 # %% scan_witness
-def scan_witness(block):
+def scan_witness(block: str) -> tuple:
     """The arguments that show what is planted in ``block``: chunk_steps, decay_to_end or reverse_cumsum.
 
     chunk_steps: off by more than a fifth of the right step.
@@ -54,7 +54,7 @@ def scan_witness(block):
 
 
 # %% sampler_witness
-def sampler_witness(block):
+def sampler_witness(block: str) -> tuple:
     """The arguments that show what is planted in ``block``: inverse_cdf, gumbel_pick or top_k_probs.
 
     inverse_cdf: off by more than 0: a wrong token.
@@ -70,7 +70,7 @@ def sampler_witness(block):
 
 
 # %% neighbour_witness
-def neighbour_witness(block):
+def neighbour_witness(block: str) -> tuple:
     """The arguments that show that a row depends on the rows beside it in ``block``: expert_product or decode_sum.
 
     expert_product: a, b and how many of the first rows of a are called alone; their elements with other bits are
@@ -87,13 +87,13 @@ def neighbour_witness(block):
 
 
 # %% window_witness
-def window_witness():
+def window_witness() -> tuple[torch.Tensor, int]:
     """(x, window), finite, on which the kernel is off by more than 0.1. At most 65,536 elements."""
     return torch.zeros(1, 4), 2  # the third element has half of the weight, and is not read
 
 
 # %% lion_witness
-def lion_witness():
+def lion_witness() -> tuple:
     """(param, grad, m) on which the kernel is off by more than lr; lr, beta and decay may follow.
 
     Numbers lie between -100 and 100; lr is 1e-6 to 1, beta 0 to below 1, decay 0 to 100. At most 65,536 elements.
@@ -103,26 +103,26 @@ def lion_witness():
 
 
 # %% rank_witness
-def rank_witness():
+def rank_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(logits, rank) on which the kernel's token is off by more than 0: a wrong token. At most 65,536 elements."""
     return torch.zeros(1, 2), torch.tensor([1])  # two equal logits: the second one's token is 1
 
 
 # %% offset_witness
-def offset_witness():
+def offset_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(logits, labels), finite, on which the kernel is off by more than 0.1. At most 65,536 elements."""
     return torch.full((1, 2), 1e8), torch.tensor([0])  # the loss is log 2, and float32 has a step of 8 here
 
 
 # %% scaled_keys_witness
-def scaled_keys_witness():
+def scaled_keys_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(q, k), bfloat16, on which a probability of the kernel is off by more than 0.1. At most 65,536 elements."""
     q = torch.tensor([[64.0]]).bfloat16()
     return q, torch.tensor([[3.0], [3.0]]).bfloat16()  # two scores of 192, moved by 0.7: each weight is halved
 
 
 # %% limit_witness
-def limit_witness():
+def limit_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(gate, up), finite, on which the kernel is off by more than 0.1; limit and alpha may follow.
     At most 65,536 elements.
     """
@@ -130,19 +130,19 @@ def limit_witness():
 
 
 # %% tile_witness
-def tile_witness():
+def tile_witness() -> tuple[torch.Tensor, torch.Tensor, int]:
     """(x, scale, group), finite, on which a sum of the kernel is off by more than 1. At most 65,536 elements."""
     return torch.ones(1, 64), torch.tensor([[1.0, 2.0]]), 32  # one tile and two groups
 
 
 # %% group_witness
-def group_witness():
+def group_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(x, scale), finite, on which a sum of the kernel is off by more than 1. At most 65,536 elements."""
     return torch.ones(1, 64), torch.ones(1, 1)  # one whole tile, and half a group
 
 
 # %% expert_witness
-def expert_witness():
+def expert_witness() -> tuple[torch.Tensor, torch.Tensor, int]:
     """(logits, bias, k), finite, at most 65,536 numbers: on them a weight of a router that picks the k experts of
     largest σ(logits) + bias, and gets σ back as (σ + bias) - bias, is off by more than 5 %; none is NaN, infinite or 0.
 
@@ -153,7 +153,7 @@ def expert_witness():
 
 
 # %% bias_witness
-def bias_witness():
+def bias_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(logits, bias), finite, float32, on which the kernel's expert is off by more than 0: a wrong expert.
     At most 65,536 elements in all.
     """
@@ -161,7 +161,7 @@ def bias_witness():
 
 
 # %% rounding_witness
-def rounding_witness():
+def rounding_witness() -> tuple[torch.Tensor]:
     """(x,), x: (M, N), N a multiple of 32, each |number| 0 or from 1e-38 to 1e30: it convicts MLX's exponent.
 
     With the nearest exponent an element is off by more than 6.25 % of it, and with the right one by no more, while the
@@ -173,7 +173,7 @@ def rounding_witness():
 
 
 # %% dormant_witness
-def dormant_witness():
+def dormant_witness() -> tuple[torch.Tensor]:
     """(x,), x: (M, N), float32, on which quantisation by 448 / amax is off by more than rounding to the nearest.
 
     The largest absolute value of each block of 128 is from 1e-38 to 1e30, so that no block is all zero. x has at most
@@ -183,7 +183,7 @@ def dormant_witness():
 
 
 # %% decay_witness
-def decay_witness():
+def decay_witness() -> tuple[torch.Tensor, torch.Tensor]:
     """(x, log_decay), x: (T, D), log_decay: (T,), float32, on which e^(c_i) · e^(-c_j) is wrong, and finite everywhere.
 
     c is the running sum of log_decay within a chunk of 64 rows; e to the power of anything is 0 where it would be below

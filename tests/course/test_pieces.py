@@ -190,14 +190,18 @@ def test_all_of_it_is_said_at_once_and_nothing_is_built(root, capsys):
     ("old", "new", "says"),
     [
         (
-            "def silu_forward(x):",
-            "def silu_forward(values):",
+            "def silu_forward(x: torch.Tensor)",
+            "def silu_forward(values: torch.Tensor)",
             "silu_forward(values) has another signature than its record, (x)",
         ),
-        ("def silu_forward(x):", "def silu_forward(x, beta=1):", "silu_forward(x, beta=1) has another signature"),
         (
-            "def silu_witness():",
-            "def silu_witness(seed):",
+            "def silu_forward(x: torch.Tensor)",
+            "def silu_forward(x: torch.Tensor, beta: int = 1)",
+            "silu_forward(x, beta=1) has another signature",
+        ),
+        (
+            "def silu_witness()",
+            "def silu_witness(seed: int)",
             "silu_witness(seed) has another signature than its record, ()",
         ),
     ],
@@ -210,7 +214,7 @@ def test_a_stub_with_another_signature_than_its_record(root, old, new, says):
 
 def test_a_default_is_part_of_the_signature(root):
     for name in (TORCH, TRITON):
-        change(root, name, "def silu_forward(x):", "def silu_forward(x, beta=1.0):")
+        change(root, name, "def silu_forward(x: torch.Tensor)", "def silu_forward(x: torch.Tensor, beta: float = 1.0)")
     oracle = EXERCISES["silu_forward"].oracle
     assert found(root, silu_forward={"oracle": lambda x, beta=1.0: oracle(x)}) == []
     sentences = found(root, silu_forward={"oracle": lambda x, beta=2.0: oracle(x)})

@@ -68,7 +68,7 @@ MUTANTS = {
             EACH_DLOSS,
         ),
         ("forgets the label", ".scatter_(1, column, own)", "", ORDINARY),
-        ("has another default", "ignore_index=-100):", "ignore_index=100):", SOME),
+        ("has another default", "ignore_index: int = -100\n)", "ignore_index: int = 100\n)", SOME),
         ("1 - p", "own = log_p.gather(1, column).expm1()", "own = -log_p.gather(1, column).expm1()", ORDINARY),
         (
             "reads p back in half precision",

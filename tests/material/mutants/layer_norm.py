@@ -21,7 +21,7 @@ MUTANTS = {
         ("divides by N - 1", VARIANCE, "(d * d).sum(-1, keepdim=True) / max(x.shape[-1] - 1, 1)", "3 columns"),
         ("takes the variance in one pass", VARIANCE, "((v * v).mean(-1, keepdim=True) - mean * mean)", FAR),
         ("scales the bias", Y, "y = (d * rstd + bias) * weight", ORDINARY),
-        ("has another default eps", "eps=1e-5", "eps=1e-6", TINY),
+        ("has another default eps", "eps: float = 1e-5", "eps: float = 1e-6", TINY),
         ("ignores eps", "+ eps)", "+ 1e-5)", LARGE_EPS),
         ("normalises columns", "mean = v.mean(-1, keepdim=True)", "mean = v.mean(0, keepdim=True)", ORDINARY),
     ),

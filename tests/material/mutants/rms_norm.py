@@ -9,7 +9,7 @@ MUTANTS = {
     ("rms_norm_forward", "torch"): (
         ("adds eps outside the root", f"torch.rsqrt({MEAN} + eps * scale * scale)", f"1 / ({MEAN}.sqrt() + eps)", TINY),
         ("subtracts the mean", "v = v * scale", "v = (v - v.mean(-1, keepdim=True)) * scale", "large mean"),
-        ("has layer norm's eps", "eps=1e-6", "eps=1e-5", TINY),
+        ("has layer norm's eps", "eps: float = 1e-6", "eps: float = 1e-5", TINY),
         ("ignores eps", "eps * scale * scale", "1e-6 * scale * scale", LARGE_EPS),
         (
             "scales every row, and not eps",

@@ -37,7 +37,12 @@ MUTANTS = {
             "(param * (1 - lr * weight_decay)).to(m.dtype)",
             "bfloat16 weights and gradients",
         ),
-        ("has another decay than is said", "weight_decay=0.01", "weight_decay=0.0101", "a large learning rate"),
+        (
+            "has another decay than is said",
+            "weight_decay: float = 0.01",
+            "weight_decay: float = 0.0101",
+            "a large learning rate",
+        ),
     ),
     ("adamw_step", "triton"): (
         ("squares in the gradient's dtype", "rest2 * g * g", "rest2 * (g * g).to(grad_ptr.dtype.element_ty)", LARGE),
