@@ -27,6 +27,7 @@ import hashlib
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import jupytext
@@ -39,6 +40,7 @@ from ..autograder.judge import (
     records,  # whose EXERCISES are imported when they are first asked for
 )
 from ..autograder.judge.commands.listing import KEPT, row_of
+from ..autograder.words import Terminal
 from . import cells, pieces, words
 from .chapter import ChapterError, Exercise, parse
 from .pieces import Records, Regions
@@ -157,9 +159,11 @@ def _number_repeated_ids(notebook: NotebookNode) -> None:
             cell.id = f"{cell.id}-{seen[cell.id]}"
 
 
-def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path, str]:
+def build_all(
+    root: Path = ROOT, exercises: Records | None = None, show: Callable[[str], None] = lambda text: None
+) -> dict[Path, str]:
     """Returns what is built below ``root``: the path of each chapter's notebook, of the guide to teaching and of the
-    listing of exercises, and the text that belongs there.
+    listing of exercises, and the text that belongs there. ``show`` takes what is under way.
 
     Raises `ChapterError` for whatever is wrong below ``root``, a line for each mistake.
     """
@@ -167,14 +171,17 @@ def build_all(root: Path = ROOT, exercises: Records | None = None) -> dict[Path,
         exercises = records.EXERCISES if exercises is None else exercises
     except RecordError as error:
         raise ChapterError(pieces.relative(str(error), root)) from error
-    if found := pieces.problems(root, exercises):
+    if found := pieces.problems(root, exercises, show):
         raise ChapterError("\n".join(found))
     regions, source = find_regions(root), root / "course" / "source"
     chapters = sorted((root / "course" / "chapters").glob("*.md"))
     targets = {source / path.stem / f"{path.stem}.ipynb": path for path in chapters}
     if (start := root / "course" / "start.md").exists():  # not among the sources: nbgrader takes each for an assignment
         targets[start.with_suffix(".ipynb")] = start
-    built = {target: build(path, regions, exercises) for target, path in targets.items()}
+    built = {}
+    for target, path in targets.items():
+        show(path.stem)
+        built[target] = build(path, regions, exercises)
     if (guide := root / "course" / "TEACHING.md").exists():
         notebooks = {path.stem: built[target] for target, path in targets.items() if path in chapters}
         built[guide] = calendar(guide.read_text(encoding="utf-8"), notebooks)
@@ -194,11 +201,14 @@ def main(arguments: list[str] | None = None, root: Path = ROOT, exercises: Recor
     parser = argparse.ArgumentParser(prog=COMMAND, description="Build course/source from course/chapters.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a notebook is stale")
     check = parser.parse_args(arguments).check
+    line = Terminal(sys.stderr)
     try:
-        notebooks = build_all(root, exercises)
+        notebooks = build_all(root, exercises, line.show if sys.stderr.isatty() else lambda text: None)
     except ChapterError as error:
+        line.clear()
         print(error, file=sys.stderr)
         return 1
+    line.clear()
     status = 0
     source = root / "course" / "source"
     chapters = {path.parent for path in notebooks} | {source}

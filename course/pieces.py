@@ -7,7 +7,7 @@ import ast
 import difflib
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,11 +38,12 @@ class Place:
         return f"{self.path}:{self.line}"
 
 
-def problems(root: Path, exercises: Records) -> list[str]:
+def problems(root: Path, exercises: Records, show: Callable[[str], None] = lambda text: None) -> list[str]:
     """Returns what is wrong with the records, answers and chapters below ``root``, in sentences with paths relative to
     it.
 
-    ``exercises`` are what a chapter may ask for; a record is looked at where its text is below ``root``.
+    ``exercises`` are what a chapter may ask for; a record is looked at where its text is below ``root``. ``show`` takes
+    the name of each record before its cases are drawn, which is most of the time.
     """
     try:
         regions = find_regions(root)
@@ -56,7 +57,8 @@ def problems(root: Path, exercises: Records) -> list[str]:
         for line in lines:
             asked.setdefault(line.key, []).append(Place(path, line.line))
     found = [*unread, *_of_files(root, places), *_of_lines(asked, regions, exercises, places)]
-    for name, record in records.items():
+    for count, (name, record) in enumerate(records.items(), start=1):
+        show(f"record {count} of {len(records)}: {name}")
         found += _of_record(record, places[name])
         found += _of_answers(record, places[name], regions)
         found += _of_public_function(record, regions, root)
