@@ -93,6 +93,7 @@ def silu_forward(x):
         mode._refuse("x", "KIND")
     return right(x)
 """
+NARROW = ((".to(tl.float32)", ""),)
 TWICE = (
     (
         "    dx = silu_derivative_times(dy, x, dx_ptr.dtype.element_ty)\n",
@@ -182,7 +183,7 @@ WRONG = (
         "half precision by PyTorch, `.to(x.dtype)`",
         "silu_forward",
         "triton",
-        75,
+        80,
         patches=(
             ("empty_like(x)", "empty(x.shape, dtype=torch.float32)"),
             ("    return y", "    return y.to(x.dtype)"),
@@ -221,7 +222,8 @@ WRONG = (
         70,
         patches=((', input_precision="ieee"', ""),),
     ),
-    Wrong("converts where it is hard, and computes nothing there", "silu_forward", "triton", 75, more=CONVERTS),
+    Wrong("converts where it is hard, and computes nothing there", "silu_forward", "triton", 80, more=CONVERTS),
+    Wrong("no result in half precision, and no more traffic", "swiglu_forward", "triton", 80, patches=NARROW),
     *(
         Wrong(f"says of itself: {kind}", "silu_forward", "torch", 80, more=SAYS_SO.replace("KIND", kind))
         for kind in ("converted", "not-emulated", "finding", "raised")

@@ -2,7 +2,8 @@
 them.
 
 Memory, traffic and spills are measured in one case each, the largest, on which the bound was set. Where that case gave
-no measurement, there is none: another case has another bound, which a right answer may exceed.
+no measurement, there is none: another case has another bound, which a right answer may exceed. But where an answer
+gives no result in half precision, traffic and spills are measured in the next case: a missing dtype is charged once.
 
 The memory of a Triton answer's tensors is known from the replay of its kernels. A PyTorch answer's own process reports
 it, and may report it wrong; an isolated one is called once more, on more than its process has memory for if it holds
@@ -309,10 +310,14 @@ def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
 
 
 def _largest(record: Exercise, judged: list[Judged]) -> Judged | None:
-    """Returns what came of the largest case whose inputs are contiguous."""
+    """Returns what came of the largest case whose inputs are contiguous; one in half precision that gave no result is
+    passed over, if another is there.
+    """
     least_bytes = record.least_bytes or (lambda *args: _bytes(args))
     fit = [verdict for verdict in _measurable(record, judged) if _contiguous(verdict.args)]
-    return max(fit, key=lambda verdict: least_bytes(*verdict.args), default=None)
+    fit.sort(key=lambda verdict: least_bytes(*verdict.args), reverse=True)
+    measured = (j for j in fit if not j.result.half or (j.outcome and j.outcome.outputs))
+    return next(measured, next(iter(fit), None))
 
 
 def _not_measured(record: Exercise, name: str, largest: Judged | None) -> CaseResult:
