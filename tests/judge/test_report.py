@@ -131,7 +131,8 @@ def test_where_form_alone_fails_the_values_are_said_to_be_right():
     formed = case("a", "fail", flaw=Flaw.FORM, form="dtype"), case("b", "fail", flaw=Flaw.EFFECT)
     wrong = case("c", "fail", flaw=Flaw.VALUES), case("d", "fail", flaw=Flaw.FORM, hidden=True)
     assert "No case passed, but the values of 2 cases are right." in text.render(report(*formed, *wrong))
-    assert "No case passed." in text.render(report(*wrong))
+    refused = case("e", "fail", flaw=Flaw.FORM, form="text"), case("f", "fail", flaw=Flaw.FORM, form="error")
+    assert "No case passed." in text.render(report(*wrong, *refused)), "what is to be refused has no values"
     assert "1 case passed." in text.render(report(*formed, case("e")))
 
 

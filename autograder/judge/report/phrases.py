@@ -15,6 +15,7 @@ from .measured import Measured
 from .worst_element import WorstElement
 
 STUB = "stub"  # `ReportData.stopped` of an answer that nobody wrote
+OF_ERRORS = ("text", "error")  # `CaseResult.form` of the right refusal by another error
 DISTINCTION = "distinction: "  # the prefix of a name, which a heading above all distinctions says already
 
 
@@ -155,12 +156,13 @@ class ReportText:
 
 def _how_many(cases: Sequence[CaseResult]) -> str:
     """A sentence on how many cases passed; where none did, on those that fail for their form or side effects alone,
-    since their values earn points. What a hidden case fails for is not said.
+    since their values earn points. A case that asks for an error has none; what a hidden case fails for is not said.
     """
     passed = sum(case.passes for case in cases)
     if passed:
         return f"{count(passed, 'case')} passed."
-    right = sum(case.fails and case.flaw in (Flaw.FORM, Flaw.EFFECT) and not case.hidden for case in cases)
+    failing = [case for case in cases if case.fails and not case.hidden and case.form not in OF_ERRORS]
+    right = sum(case.flaw in (Flaw.FORM, Flaw.EFFECT) for case in failing)
     return f"No case passed, but the values of {count(right, 'case')} are right." if right else "No case passed."
 
 
