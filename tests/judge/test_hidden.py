@@ -71,9 +71,9 @@ def test_a_right_answer_passes(mine):
     assert second.inputs == "dy: float32 (5, 300) not contiguous, x: float32 (5, 300) not contiguous"
 
 
-def right_but(line: str) -> Answer:
-    """A right answer with ``line`` before its return, for inputs of three elements."""
-    body = f"import torch\n\n\ndef silu_backward(dy, x):\n    if x.numel() == 3:\n        {line}\n"
+def right_but(line: str, where: str = "x.numel() == 3") -> Answer:
+    """A right answer with ``line`` before its return, for inputs of three elements, or others."""
+    body = f"import torch\n\n\ndef silu_backward(dy, x):\n    if {where}:\n        {line}\n"
     body += "    x32 = x.float()\n    s = torch.sigmoid(x32)\n    return (dy * s * (1 + x32 * (1 - s))).to(x.dtype)\n"
     return Answer("silu_backward", (Cell("answer", body),))
 
@@ -117,6 +117,15 @@ def test_every_hidden_case_that_failed_is_told_with_its_kind(mine):
         assert "not shown. Its kind: dy: float16 (3,), x: float16 (3,)." in text
         assert "What is divided by what?" not in text, "the sign is wrong everywhere, and the hint is about zeros"
     assert "What is divided by what?" in str(check_answer(right_but("return x.clone()"), Settings("torch"), cases=mine))
+
+
+def test_the_hint_of_a_hidden_case_stays_whatever_its_name_is():
+    """The hint of an exercise's own first case, where to begin, makes room for what explains wrong values."""
+    inputs = "lambda generator: (randn(generator, 50, 3), randn(generator, 50, 3))"
+    cases = read_cases(f"{HEAD}CASE = Case('ordinary values', {inputs}, 'Which sign?')\n", find("silu_backward"))
+    report = check_answer(right_but("dy = -dy", "x.shape == (50, 3)"), Settings("torch"), cases=cases)
+    row = next(row for row in report.cases if row.hidden)
+    assert (row.name, row.status, row.hint) == ("hidden: ordinary values", "fail", "Which sign?")
 
 
 def test_how_close_a_right_answer_came_is_not_shown(mine):

@@ -263,8 +263,7 @@ class _CalledTrial:
         )
         changed = "" if explained else self._changed  # said first: the values may be wrong because of it
         message = f"{changed} {message}" if changed else message
-        begins = self.trial.is_first and not self.trial.case.hidden
-        where_to_begin: Fields = {"hint": ""} if explained and begins else {}
+        where_to_begin: Fields = {"hint": ""} if explained and self.trial.is_first else {}
         return self.judged(
             "fail",
             f"{message} {explained}".rstrip(),

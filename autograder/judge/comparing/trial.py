@@ -76,9 +76,11 @@ class Trial:
 
     @property
     def is_first(self) -> bool:
-        """Returns whether the case is the first of its exercise, or of one of its forms (``tanh: ordinary values``)."""
+        """Returns whether the case is the first of its exercise, or of one of its forms (``tanh: ordinary values``); an
+        instructor's case is not, whatever its name.
+        """
         first = self.exercise.cases[0]
-        return self.case is first or self.case.name.endswith(f": {first.name}")
+        return not self.case.hidden and (self.case is first or self.case.name.endswith(f": {first.name}"))
 
     def filled(self, fill: float) -> "Trial":
         """The same trial with ``fill`` in masked-off lanes of loads without ``other``."""
