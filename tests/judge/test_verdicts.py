@@ -73,6 +73,15 @@ def test_so_does_another_version(name, monkeypatch):
     assert dataclasses.replace(JOB).key != key
 
 
+def test_a_report_of_another_version_is_refused_in_a_sentence():
+    """Points follow from its data: without a field of it they would be guessed."""
+    report = check("silu_forward", lambda x: x.clone(), backend="torch").to_dict()
+    assert verdict(report=report).points().score == report["score"]
+    for missing in ("up_to", "required"):
+        with pytest.raises(Damaged, match=f"the report on silu_forward-torch has no '{missing}', as one of another ver"):
+            verdict(report={name: value for name, value in report.items() if name != missing}).points()
+
+
 @pytest.fixture
 def house(tmp_path, monkeypatch):
     """A copy of the grader's source, of which each text is read once."""

@@ -65,8 +65,14 @@ class Verdict:
         return (self.report or {}) | {"score": found.score, "costs": [asdict(line) for line in found.costs]}
 
     def points(self, costs: Mapping[str, float] = COSTS) -> Points:
-        """Returns what the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own."""
-        return points_of(self.report, costs) if self.report else Points(0.0)
+        """Returns what the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own. Raises Damaged where the
+        report has not all that points follow from.
+        """
+        try:
+            return points_of(self.report, costs) if self.report else Points(0.0)
+        except KeyError as missing:
+            message = f"the report on {self.name} has no {missing}, as one of another version: check the answer again"
+            raise Damaged(message) from None
 
     def cost_lines(self, found: Points) -> str:
         """A line for each of these costs, as HTML."""
