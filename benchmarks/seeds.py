@@ -2,7 +2,8 @@
 
     python benchmarks/seeds.py                                    30 seeds; the rows that benchmarks/seeds.md lacks
     python benchmarks/seeds.py --exercise kl_forward --seeds 3    these rows anew
-    python benchmarks/seeds.py --points 12 --draw 7               points alone, of answers drawn for 12 minutes
+    python benchmarks/seeds.py --draw 7 --points 12               points alone, of answers drawn for 12 minutes
+    python benchmarks/seeds.py --draw 8 --exercise clamped_kl --points 2          of answers to these exercises
 
 The answers are the bugs that the exercise names, our answer with each of its mutants and without a wider dtype inside,
 and the typical mistakes and marked answers of tests/material: in PyTorch where names are asked, also in Triton where
@@ -64,7 +65,7 @@ same; for *missed* only where the bug raises or gives NaN or infinity.
 {verdict}
 """
 HEAD = "| exercise | answers | seeds | false | missed | which | measured |\n" + "|---" * 7 + "|"
-POINTS = """`python benchmarks/seeds.py --points {minutes:.1f} --draw {draw}`, {date}: {answers} of {all} answers in
+POINTS = """`python benchmarks/seeds.py {run} --points {minutes:.1f}`, {date}: {answers} of {all} answers in
 PyTorch and Triton, in an order drawn with this number, for {minutes:.1f} minutes of processor time, each at {seeds}
 seeds. For {same} of them the same categories fail at every seed at which one fails: the points of {apart}
 differ{largest}. For the other {changing} the draw decides which fail: points differ between seeds at which the same do
@@ -288,8 +289,8 @@ def drawn(records: Iterable[Exercise], draw: int) -> list[tuple[str, Subject]]:
     return every
 
 
-def points(every: list[tuple[str, Subject]], seeds: range, minutes: float, draw: int) -> Iterator[str]:
-    """The section on points after each answer, of as many as this many minutes of processor time are enough for."""
+def points(every: list[tuple[str, Subject]], seeds: range, minutes: float, run: str) -> Iterator[str]:
+    """The paragraph on points after each answer, of as many as this many minutes of processor time are enough for."""
     spreads: list[Spread] = []
     begun = time.process_time()
     for name, subject in every:
@@ -297,11 +298,11 @@ def points(every: list[tuple[str, Subject]], seeds: range, minutes: float, draw:
             break
         spreads.append(spread(name, map(subject.report, seeds)))
         print(spreads[-1], flush=True)
-        yield section_of(spreads, len(every), seeds, (time.process_time() - begun) / 60, draw)
+        yield paragraph_of(spreads, len(every), seeds, (time.process_time() - begun) / 60, run)
 
 
-def section_of(spreads: list[Spread], every: int, seeds: range, minutes: float, draw: int) -> str:
-    """The section on points of these answers, drawn from so many."""
+def paragraph_of(spreads: list[Spread], every: int, seeds: range, minutes: float, run: str) -> str:
+    """The paragraph on points of these answers, drawn from so many. run: the options that drew them."""
     same = [one for one in spreads if one.categories <= 1]
     apart, within = (
         [one for one in spreads if one.largest > EQUAL and (one.categories <= 1) is steady] for steady in (True, False)
@@ -310,7 +311,14 @@ def section_of(spreads: list[Spread], every: int, seeds: range, minutes: float, 
     told = "; ".join(f"{one.name}, by {one.largest:.0f}" for one in (*apart, *within))
     counts = {"same": len(same), "changing": len(spreads) - len(same), "apart": len(apart), "within": len(within)}
     fields = counts | {"all": every, "answers": len(spreads), "seeds": len(seeds), "minutes": minutes}
-    return POINTS.format(**fields, draw=draw, date=date.today(), largest=largest, which=f" {told}." if told else "")
+    return POINTS.format(**fields, run=run, date=date.today(), largest=largest, which=f" {told}." if told else "")
+
+
+def joined(section: str, paragraph: str) -> str:
+    """The section on points with this paragraph, in place of the one on the same run, if there is one."""
+    run = paragraph.partition(" --points")[0]
+    others = [text for text in section.split("\n\n") if text != NOT_RUN and text.partition(" --points")[0] != run]
+    return "\n\n".join((*others, paragraph))
 
 
 def rows_of(text: str) -> dict[str, str]:
@@ -345,9 +353,11 @@ def main() -> None:
         PAGE.write_text(page(rows, section), encoding="utf-8")
 
     if asked.points:
-        records = (one for one in EXERCISES.values() if isinstance(one, Exercise))
-        for section in points(drawn(records, asked.draw), range(asked.seeds), asked.points, asked.draw):
-            write(section)
+        names = asked.exercise or list(EXERCISES)
+        records = [one for one in map(EXERCISES.__getitem__, names) if isinstance(one, Exercise)]
+        run = " ".join((f"--draw {asked.draw}", *(["--exercise", *names] if asked.exercise else [])))
+        for paragraph in points(drawn(records, asked.draw), range(asked.seeds), asked.points, run):
+            write(joined(section, paragraph))
         return
     for name in asked.exercise or [name for name in every if name not in kept]:
         kept[name] = row(name, range(asked.seeds), found(every[name], range(asked.seeds)))
