@@ -95,6 +95,7 @@ REASONS = {  # why ours miss or accuse a row
     "others/attention/attention_forward__torch__all_scores": HELD,
     "others/first/linear_cross_entropy_forward_backward__torch__all_logits": HELD,
     "others/first/linear_cross_entropy_forward_backward__torch__chunks_put_together": HELD,
+    "others/first/linear_cross_entropy_forward_backward__triton__all_logits": HELD,
     "fixes/kda_short_chunk/right": LOADED,
     **{
         f"fixes/{name}/right": BLOCK_POINTER
