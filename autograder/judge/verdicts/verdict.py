@@ -65,8 +65,8 @@ class Verdict:
         return (self.report or {}) | {"score": found.score, "costs": [asdict(line) for line in found.costs]}
 
     def points(self, costs: Mapping[str, float] = COSTS) -> Points:
-        """Returns what the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own. Raises Damaged where the
-        report has not all that points follow from.
+        """Returns what the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own. Raises Damaged where
+        the report has not all that points follow from.
         """
         try:
             return points_of(self.report, costs) if self.report else Points(0.0)
