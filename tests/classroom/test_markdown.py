@@ -59,6 +59,14 @@ def test_mathematics_is_mathml_that_a_browser_draws_by_itself():
     assert "$" not in page
 
 
+def test_a_prime_is_no_superscript_of_a_superscript():
+    """A browser without a font for mathematics shows it as a speck."""
+    page = render("$s'(x) = F''(x)$")
+    assert "<msup>" not in page
+    assert "<mrow><mi>s</mi><mi>\N{PRIME}</mi></mrow>" in page
+    assert "<mrow><mi>F</mi><mi>\N{DOUBLE PRIME}</mi></mrow>" in page
+
+
 @pytest.mark.parametrize("latex", [r"\text{<script>alert(1)</script>}", r"\frac", "a" * 3_000, r"\sqrt{" * 900])
 def test_what_is_no_mathematics_is_shown_as_typed(latex):
     assert bounded(lambda: render(f"${latex}$"), SECONDS) == f"<p><code>{html.escape(latex)}</code></p>\n"

@@ -72,6 +72,7 @@ def test_html_style_stays_inside_the_report():
     rules = [rule.split("{")[0] for rule in notebook.STYLE.split("}") if rule.strip()]
     assert len(rules) > 20
     assert all(part.strip().startswith(".graded-kernels") for rule in rules for part in rule.split(","))
+    assert not re.search(r"\drem\b", notebook.STYLE), "nbgrader's page has a rem of 10 pixels, JupyterLab one of 16"
     assert notebook.render(candle()).count("<style") == 1, "a style sheet in the picture would hold for the whole page"
 
 

@@ -41,6 +41,7 @@ _MATH_LOOKS = "accent columnalign display displaystyle fence form linethickness 
 MATH_ATTRIBUTES = frozenset(
     f"{_MATH_LOOKS} movablelimits rowspacing scriptlevel separator stretchy symmetric width".split()
 )
+PRIMES = ("\N{PRIME}", "\N{DOUBLE PRIME}")
 LONGEST_FORMULA = 2_000  # characters of a formula
 
 
@@ -142,6 +143,8 @@ def mathml(latex: str, *, block: bool) -> str:
                 raise ValueError(element.tag)
             element.attrib = {name: value for name, value in element.attrib.items() if name in MATH_ATTRIBUTES}
             element.tag = element.tag.rpartition("}")[2]  # HTML has no prefixes
+            if element.tag == "msup" and element[1].text in PRIMES:
+                element.tag = "mrow"  # the character is a superscript by itself, and a speck as one of a smaller size
         if block:
             formula.set("tabindex", "0")  # a wide one scrolls, by the keyboard, too
         return ElementTree.tostring(formula, encoding="unicode")

@@ -25,20 +25,20 @@ STYLE = """
   --gk-state: var(--gk-muted);
   --gk-answer: var(--gk-state);
   --gk-code: var(--jp-code-font-family, ui-monospace, SFMono-Regular, Menlo, Consolas, monospace);
-  max-width: 46rem; margin: .4rem 0; padding: .1rem .6rem .1rem 1.1rem; border-left: 3px solid var(--gk-state);
+  max-width: 736px; margin: 6px 0; padding: 2px 10px 2px 18px; border-left: 3px solid var(--gk-state);
   color: var(--gk-ink); font: 14px/1.5 var(--jp-content-font-family, system-ui, sans-serif);
 }
 .graded-kernels.pass { --gk-state: var(--gk-pass); }
 .graded-kernels.fail { --gk-state: var(--gk-fail); }
-.graded-kernels p, .graded-kernels figure { margin: .35rem 0; padding: 0; }
-.graded-kernels .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 .7rem; margin: 0 0 .5rem; }
+.graded-kernels p, .graded-kernels figure { margin: 6px 0; padding: 0; }
+.graded-kernels .head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 11px; margin: 0 0 8px; }
 .graded-kernels .head b { font: 600 15px/1.5 var(--gk-code); }
 .graded-kernels .head span { color: var(--gk-muted); }
 .graded-kernels .head .verdict { margin-left: auto; color: var(--gk-state); font-weight: 600; }
-.graded-kernels .answers { display: flex; flex-wrap: wrap; gap: 0 1.4rem; color: var(--gk-muted); }
-.graded-kernels .case { margin: .9rem 0 .2rem; font-weight: 600; }
+.graded-kernels .answers { display: flex; flex-wrap: wrap; gap: 0 22px; color: var(--gk-muted); }
+.graded-kernels .case { margin: 14px 0 3px; font-weight: 600; }
 .graded-kernels .message { overflow-wrap: anywhere; }
-.graded-kernels dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem .9rem; margin: .6rem 0; }
+.graded-kernels dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 14px; margin: 10px 0; }
 .graded-kernels dl dt, .graded-kernels dl dd { float: none; width: auto; margin: 0; padding: 0; }
 .graded-kernels dl dt { color: var(--gk-muted); font-weight: 400; white-space: nowrap; }
 .graded-kernels dl dd { overflow-wrap: anywhere; }
@@ -46,18 +46,18 @@ STYLE = """
 .graded-kernels p code, .graded-kernels dd code { font: 13px/1.5 var(--gk-code); padding: 0; background: none; }
 .graded-kernels .wrong { color: var(--gk-fail); }
 .graded-kernels .right { color: var(--gk-pass); }
-.graded-kernels .print { margin: .8rem 0; padding: .5rem .8rem; border-left: 3px solid var(--gk-wild);
+.graded-kernels .print { margin: 13px 0; padding: 8px 13px; border-left: 3px solid var(--gk-wild);
   background: color-mix(in srgb, var(--gk-wild) 11%, transparent); }
 .graded-kernels .print p { margin: 0; }
-.graded-kernels pre { margin: .5rem 0; padding: .5rem .8rem; overflow-x: auto; font: 12px/1.5 var(--gk-code);
+.graded-kernels pre { margin: 8px 0; padding: 8px 13px; overflow-x: auto; font: 12px/1.5 var(--gk-code);
   color: var(--gk-ink); background: color-mix(in srgb, currentColor 6%, transparent); border: 0; }
 .graded-kernels svg { display: block; width: 100%; height: auto;
   font-family: var(--jp-ui-font-family, system-ui, sans-serif); }
 .graded-kernels svg * { stroke-linejoin: round; }
-.graded-kernels .rest { margin-top: .8rem; border-top: 1px solid var(--gk-rule); padding-top: .4rem; }
-.graded-kernels ul.cases { list-style: none; margin: .35rem 0; padding: 0; }
-.graded-kernels li { margin: .15rem 0; padding-left: 1.2rem; text-indent: -1.2rem; overflow-wrap: anywhere; }
-.graded-kernels li::before { content: "·"; display: inline-block; width: 1.2rem; text-indent: 0;
+.graded-kernels .rest { margin-top: 13px; border-top: 1px solid var(--gk-rule); padding-top: 6px; }
+.graded-kernels ul.cases { list-style: none; margin: 6px 0; padding: 0; }
+.graded-kernels li { margin: 2px 0; padding-left: 19px; text-indent: -19px; overflow-wrap: anywhere; }
+.graded-kernels li::before { content: "·"; display: inline-block; width: 19px; text-indent: 0;
   color: var(--gk-muted); }
 .graded-kernels li.pass::before { content: "✓"; color: var(--gk-pass); }
 .graded-kernels li.fail::before, .graded-kernels li.error::before { content: "✗"; color: var(--gk-fail); }
