@@ -12,6 +12,7 @@ import time
 from unittest.mock import Mock
 
 import pytest
+from compared import FEW
 from graded_kernels.autograder.judge.commands import table_command
 from graded_kernels.autograder.judge.side_by_side import table_task
 from graded_kernels.autograder.judge.side_by_side.process import TableProcess
@@ -242,7 +243,8 @@ def test_a_table_from_the_shell(tmp_path):
             "arguments": {"source": REFERENCE, "name": "arguments"},
         }
     ]
-    written(tmp_path / "jobs.jsonl", *jobs)
+    few = {"options": {"without": list(FEW), "forward_only": True, "compiler": False}}
+    written(tmp_path / "jobs.jsonl", *(job | few for job in jobs))
     for more in ([], ["--isolated"]):
         ran = subprocess.run(
             command("--table", "jobs.jsonl", "--jobs", 2, *more), cwd=tmp_path, capture_output=True, text=True
