@@ -120,8 +120,9 @@ def test_what_was_compiled_and_what_was_not_is_said(called, capfd, tmp_path):
 def test_the_machine_code_is_counted_where_it_is_asked_for(called, tmp_path):
     (tmp_path / "silu.py").write_text("\n\n".join(cell.source for cell in answer("silu_forward", "triton").cells))
     command = ["check", "silu_forward", str(tmp_path / "silu.py"), "--backend", "triton"]
-    assert json.loads(called(*command, "--json").stdout)["machine_code"] is None
-    rows = json.loads(called(*command, "--json", "--machine-code").stdout)["machine_code"]["kernels"]
+    here = (*command, "--json", "--in-process")
+    assert json.loads(called(*here).stdout)["machine_code"] is None
+    rows = json.loads(called(*here, "--machine-code").stdout)["machine_code"]["kernels"]
     assert {row["kernel"] for row in rows} == {"silu_forward_kernel"} and len(rows) == 3
     assert all(row["spills"] == 0 and 0 < row["shares"]["H100"] <= 1 for row in rows)
     shown = " ".join(called(*command, "--machine-code").stdout.split())
@@ -306,9 +307,10 @@ def test_kernels_that_load_here_and_compiled_nothing_are_refused(reads, loaded, 
         assert "load 64 bytes here in the case “ordinary values”, and compiled for sm_90 nothing" in compiled.message
 
 
-def test_the_compiler_of_an_isolated_answer_starts_with_its_first_launch(tmp_path, monkeypatch):
+def test_the_compiler_of_an_isolated_answer_starts_with_its_first_launch(tmp_path, monkeypatch, cases_until):
     """Its imports go on while the other cases run."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cases_until("axpy", 3)
     started = []
     with Worker() as worker:
 

@@ -47,14 +47,15 @@ def test_a_process_that_ended_is_replaced(worker):
         assert processes(runner, (BELOW.clone(),)).isdisjoint(first)
 
 
-def test_what_a_worker_takes_for_its_children_is_counted():
-    with Worker() as worker, isolated(PROCESS, worker) as runner:
+def test_what_a_worker_takes_for_its_children_is_counted(worker):
+    before = worker.spent
+    with isolated(PROCESS, worker) as runner:
         runner.examine(Call((BELOW.clone(),)))
         first = worker.spent
         runner.examine(Call((BELOW.clone() - 1,)))
         assert runner.examine(Call((-BELOW,))).first.trouble.kind == "crashed"
         runner.examine(Call((BELOW.clone(),)))
-    assert 0 < first < worker.spent < 2, "forks, and not the imports"
+    assert before < first < worker.spent
 
 
 def test_a_worker_that_is_killed_costs_one_call():
@@ -64,20 +65,16 @@ def test_a_worker_that_is_killed_costs_one_call():
         worker._process.wait()
         assert runner.examine(Call((X.clone(),))).first.trouble is None  # started again
         assert worker._process.poll() is None
+        assert 0 < worker.spent < 2, "forks, and not the imports"
 
 
-def test_nothing_is_left_open_or_running(worker):
+def test_nothing_is_left_open(worker):
     with isolated(RIGHT, worker) as runner:
         runner.examine(Call((X,)))
         before = sorted(os.listdir("/proc/self/fd"))
         for _ in range(5):
             runner.examine(Call((X.clone(),)))
         assert sorted(os.listdir("/proc/self/fd")) == before
-    with Worker() as own:
-        with isolated(RIGHT, own) as runner:
-            runner.examine(Call((X,)))
-        pid = own._process.pid
-    assert not os.path.exists(f"/proc/{pid}")
 
 
 @pytest.mark.parametrize(
@@ -94,9 +91,10 @@ def test_no_process_is_left_on_any_level(level):
     with Worker(level) as worker:
         with isolated(source, worker) as runner:
             assert runner.examine(Call((X,))).first.trouble is None
-        group = Path("/proc").glob("[0-9]*/stat")
-        sleeping = [p for p in group if _parent(p) == worker._process.pid and level == "weak"]
+        group, pid = Path("/proc").glob("[0-9]*/stat"), worker._process.pid
+        sleeping = [p for p in group if _parent(p) == pid and level == "weak"]
     assert sleeping == []
+    assert not os.path.exists(f"/proc/{pid}")
 
 
 def _above(level: str) -> bool:
