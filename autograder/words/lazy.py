@@ -4,6 +4,7 @@ import ast
 import difflib
 import importlib
 from collections.abc import Callable
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,18 @@ def lazy_api(package: str, file: str) -> Callable[[str], Any]:
     tree = ast.parse(Path(file).read_text(encoding="utf-8"))
     blocks = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
-    home = {alias.name: f"{'.' * node.level}{node.module}" for node in imports for alias in node.names}
+    relative = [(alias.name, f"{'.' * node.level}{node.module}") for node in imports for alias in node.names]
+    home = {name: resolve_name(module, package) for name, module in relative}
 
     def get(name: str) -> Any:
         if name not in home:
             close = difflib.get_close_matches(name, home, n=1)
             hint = f"; did you mean {close[0]}?" if close else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
-        module = importlib.import_module(home[name], package)
-        return getattr(module, name) if hasattr(module, name) else importlib.import_module(f"{module.__name__}.{name}")
+        module = importlib.import_module(home[name])
+        try:
+            return getattr(module, name)
+        except AttributeError:
+            return importlib.import_module(f"{home[name]}.{name}")
 
     return get

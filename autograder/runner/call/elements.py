@@ -6,6 +6,8 @@ import torch
 
 from . import huge_strides
 
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by their size in bytes
+
 
 def dtype_name(dtype: torch.dtype) -> str:
     """``float16`` for `torch.float16`."""
@@ -58,4 +60,9 @@ def bits(tensor: torch.Tensor) -> torch.Tensor:
     size = tensor.dtype.itemsize
     if tensor.dtype.is_complex:
         tensor, size = torch.view_as_real(tensor), size // 2
-    return tensor.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[size])
+    return tensor.view(_INTEGERS[size])
+
+
+def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Returns whether two tensors agree in dtype, shape and bits."""
+    return a.dtype == b.dtype and a.shape == b.shape and bits(a).equal(bits(b))

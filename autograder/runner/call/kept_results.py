@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import torch
 
-from .given import apart
-from .tree import Tree
+from .elements import same_bits
 
 CALLS = 4  # as many are looked at again: an answer may use several buffers in turn
 MOST = 1 << 26  # bytes of a result of the last call that is looked at again
@@ -15,30 +14,30 @@ OVERWRITTEN = (
     "time."
 )
 
-_Kept = tuple[str, torch.Tensor, torch.Tensor]  # its name, itself, and the bits that it had when it was returned
+_Kept = tuple[str, torch.Tensor, torch.Tensor]  # its name, itself, and a copy as it was when it was returned
 
 
 class KeptResults:
-    """Results of the last `CALLS` calls, and the bits that they had when they were returned."""
+    """Results of the last `CALLS` calls, and copies of them as they were when they were returned."""
 
     def __init__(self) -> None:
         self._calls: list[list[_Kept]] = []
 
-    def keep(self, returned: Mapping[str, torch.Tensor]) -> None:
-        """Keeps what a call returned."""
+    def keep(self, returned: Mapping[str, torch.Tensor], copies: Mapping[str, torch.Tensor]) -> None:
+        """Keeps what a call returned. copies: of it, on the CPU, which nothing writes to."""
         earlier = [_at_most(EARLIER, call) for call in self._calls[1 - CALLS :]]
-        last = [(name, result, apart(result)) for name, result in returned.items() if _size(result) <= MOST]
+        last = [(name, result, copies[name]) for name, result in returned.items() if _size(result) <= MOST]
         self._calls = [*earlier, last]
 
     def lost(self) -> str:
         """Returns the name of the first result that has other bits by now; "" where all have kept theirs."""
         results = (result for call in self._calls for result in call)
-        changed = (name for name, result, bits in results if not Tree((apart(result),)).same_bits((bits,)))
+        changed = (name for name, result, copy in results if not same_bits(result.detach().cpu(), copy))
         return next(changed, "")
 
 
 def _at_most(size: int, call: list[_Kept]) -> list[_Kept]:
-    return [(name, result, bits) for name, result, bits in call if _size(result) <= size]
+    return [kept for kept in call if _size(kept[1]) <= size]
 
 
 def _size(result: torch.Tensor) -> int:

@@ -156,11 +156,13 @@ class InProcess:
         if outcome.trouble is None:
             returned = self.contract.returned(result, inputs.handed)
             outcome.findings = self._findings(returned, machine)
-            outcome.outputs = Tree(returned).map(apart) + inputs.written()
+            copies = Tree(returned).map(apart)
+            outcome.outputs = copies + inputs.written()
             if lost := self._before.lost():
                 outcome.trouble = Trouble("raised", OVERWRITTEN.format(lost), code="overwritten", at=lost)
                 self._before = KeptResults()
-            self._before.keep(Tree(returned).named(self.contract.outputs))
+            outputs = self.contract.outputs
+            self._before.keep(Tree(returned).named(outputs), Tree(copies).named(outputs))
             outcome.mutated, outcome.relisted = inputs.mutated(), inputs.relisted()
             outcome.reshaped = inputs.reshaped() if self.guarded else ()  # a module may lay out its parameters anew
             outcome.aliased = inputs.aliased(returned)

@@ -104,5 +104,4 @@ class Tree:
         pattern, and -0 is not 0. Raises ValueError where these are more or fewer.
         """
         pairs = list(zip(self.tensors, Tree(other).tensors, strict=True))
-        alike = all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs)
-        return alike and all(elements.bits(a).equal(elements.bits(b)) for a, b in pairs)
+        return all(elements.same_bits(a, b) for a, b in pairs)
