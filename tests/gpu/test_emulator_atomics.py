@@ -7,7 +7,7 @@ import pytest
 import random_meetings
 import torch
 from both_ways import assert_same, observe
-from graded_kernels.autograder.gpu.emulator import Emulator, access
+from graded_kernels.autograder.gpu.emulator import Emulator, Replay, access
 from graded_kernels.autograder.gpu.emulator.grid import lockstep
 from turns import in_turn
 
@@ -139,6 +139,16 @@ def test_programs_take_two_tickets_each_in_some_order():
         taken.append(slots)
         assert sorted(slots[slots > 0].tolist()) == list(range(1, 31))
     assert not taken[0].equal(taken[2])
+
+
+def test_two_tickets_of_a_program_are_another_number_apart_in_another_order():
+    """A GPU promises no distance, so that an answer that relies on one is told by its second call."""
+    replay, distances = Replay(), []
+    for shuffle in (None, 1):
+        with Emulator(shuffle=shuffle, replay=replay) as emulator:
+            distances.append(set(meeting.distances().tolist()))
+        assert not emulator.fallbacks
+    assert distances == [{30}, {15}]
 
 
 def test_programs_that_part_behind_a_ticket_run_one_at_a_time():

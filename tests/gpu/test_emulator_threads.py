@@ -125,6 +125,31 @@ def test_a_store_to_what_other_lanes_loaded_is_hinted_at(shift, between, found):
 
 
 @triton.jit
+def all_loaded_first_kernel(x_ptr, SHIFT: tl.constexpr, ROUNDS: tl.constexpr, BLOCK: tl.constexpr):
+    own = x_ptr + tl.program_id(0) * ROUNDS * BLOCK
+    i = tl.arange(0, BLOCK)
+    values = tl.zeros((BLOCK,), tl.float32)
+    for k in range(ROUNDS):
+        values += tl.load(own + k * BLOCK + i)
+    tl.store(own + (i + SHIFT) % BLOCK, values)
+
+
+@pytest.mark.parametrize("rounds, reason", [(20, "stores what it loaded"), (80, "more loads of what is stored to")])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_load_is_held_against_a_store_however_many_loads_are_between(shift, rounds, reason):
+    def program():
+        x = torch.arange(3.0 * rounds * 16)
+        all_loaded_first_kernel[(3,)](x, SHIFT=shift, ROUNDS=rounds, BLOCK=16)
+        return x
+
+    with Emulator() as emulator:
+        program()
+    assert [(hint.kind, hint.tensor) for hint in emulator.hints] == [("own-load", "x_ptr")] * shift
+    reasons = [sentence for _, sentence in assert_same(program)]
+    assert len(reasons) == (shift or rounds == 80) and all(reason in sentence for sentence in reasons)
+
+
+@triton.jit
 def counted_kernel(x_ptr, y_ptr, FIRST: tl.constexpr, THEN: tl.constexpr, WAITS: tl.constexpr, BLOCK: tl.constexpr):
     """Two accesses to a row of y_ptr, by the lanes in order or by those of the numbers in x_ptr."""
     i = tl.arange(0, BLOCK)

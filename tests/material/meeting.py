@@ -160,6 +160,12 @@ def two_tickets(count_ptr, y_ptr):
 
 
 @triton.jit
+def between_two_tickets(count_ptr, y_ptr):
+    first = claim(count_ptr)
+    tl.store(y_ptr + tl.program_id(0), claim(count_ptr) - first)
+
+
+@triton.jit
 def left_with_a_ticket(count_ptr, y_ptr):
     """Programs part for good behind a ticket."""
     ticket = tl.atomic_add(count_ptr, 1)
@@ -315,6 +321,12 @@ def pairs():
     count, y = zeros(1), zeros(60)
     two_tickets[(30,)](count, y)
     return y, count
+
+
+def distances():
+    y = zeros(30)
+    between_two_tickets[(30,)](zeros(1), y)
+    return y
 
 
 def left():

@@ -15,7 +15,7 @@ from .footprint import ConcurrentLaunch, Footprint, Kept
 from .order import Order
 from .poison import memory
 from .shadow import Clash, Shadow
-from .touched import KEPT, Touched
+from .touched import Touched, keep
 
 WARP = 32  # lanes that one warp may have: of a block of more, others have some
 OPEN = 64  # loads by other warps that are held against a release: the last ones
@@ -156,7 +156,7 @@ class Access(Footprint):
             self._unordered("own-store", region)
         elif _met(self._updates, region, load):
             self._unordered("own-store", region, updated=True)
-        _keep(self._loads, region, load)
+        keep(self._loads.setdefault(region.address, []), load)
 
     def _stored(self, region: Region, offsets: np.ndarray, lanes: np.ndarray) -> None:
         """Notes what lanes store, and whether other lanes of the program have loaded it, with no barrier between."""
@@ -165,7 +165,7 @@ class Access(Footprint):
             self._unordered("own-load", region)
         elif _met(self._updates, region, store):
             self._unordered("own-load", region, updated=True)
-        self._stores.setdefault(region.address, []).append(store)
+        keep(self._stores.setdefault(region.address, []), store)
 
     def _left_open(self, region: Region, offsets: np.ndarray, lanes: np.ndarray, loaded: bool) -> None:
         """Notes what other warps than the one that may release something load or store."""
@@ -192,7 +192,7 @@ class Access(Footprint):
             self._unordered("own-store", region, updates=True)
         elif _met(self._loads, region, update):
             self._unordered("own-load", region, updates=True)
-        _keep(self._updates, region, update)
+        keep(self._updates.setdefault(region.address, []), update)
 
     def _gather_region(self, region: Region, offsets: np.ndarray, dtype: np.dtype[Any], ordered: bool) -> np.ndarray:
         values = region.words(dtype).take(offsets)
@@ -407,13 +407,6 @@ class Access(Footprint):
 def _met(earlier: dict[int, list[Touched]], region: Region, now: Touched) -> bool:
     """Returns whether other lanes have touched an element of a region before."""
     return any(one.meets(now.at, now.by) for one in earlier.get(region.address, ()))
-
-
-def _keep(earlier: dict[int, list[Touched]], region: Region, now: Touched) -> None:
-    """Keeps what lanes touch of a region, as one of the last."""
-    kept = earlier.setdefault(region.address, [])
-    kept.append(now)
-    del kept[:-KEPT]
 
 
 def _active(addresses: np.ndarray, mask: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:

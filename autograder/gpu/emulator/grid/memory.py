@@ -7,7 +7,6 @@ import numpy as np
 from ..access import OPEN, WARP, Access
 from ..address_space import Region
 from ..shadow import Shadow
-from ..touched import KEPT
 from .earlier_access import Earlier
 from .fallback import Fallback, InOrder, Traced
 from .lanes import Lanes
@@ -19,6 +18,7 @@ from .storage import SEVERAL, Accessed, Exchange, Storage
 from .turns import WordChange
 
 _MOST_POLLS = 64  # atomics that change nothing, in one launch
+_MOST_LOADS = 64  # from one storage since a barrier, where the kernel stores to it as well
 
 
 class Memory:
@@ -27,9 +27,10 @@ class Memory:
     ranks: where in the launch's order each program comes, or None where they come by number. remembered: of `Storage`.
     traced: kernels and tensors of which loads are remembered, since the kernel stores to them as well.
     in_order: whether atomics are done at once, so that passes have the programs in the launch's order.
+    halved: whether at least two passes have them.
     """
 
-    in_order = False
+    in_order = halved = False
 
     def __init__(
         self,
@@ -51,6 +52,7 @@ class Memory:
         self._releases = Releases(self._ranks, self.access.first + 1)
         self._polls = 0
         self._latest = -1  # of the programs that have done an atomic at once
+        self._tickets: dict[int, np.ndarray] = {}  # by storage: its places and who took a number there, as one number
 
     # passes
 
@@ -250,8 +252,9 @@ class Memory:
             raise Fallback("a program that loads what it stored, by other lanes")
         if traced:
             loads = self._loads.setdefault(region.address, [])
+            if len(loads) == _MOST_LOADS:
+                raise Fallback("more loads of what is stored to than are kept")
             loads.append(load)
-            del loads[:-KEPT]
 
     def _load(self, region: Region, lanes: Lanes) -> np.ndarray:
         storage, places = self._place("load", region, lanes)
@@ -337,6 +340,8 @@ class Memory:
             exchange = Exchange(change, picked, by_lane, self._rank_of, alone, *orders)
             old, new = storage.exchange(places.in_one_row(), owners, exchange, self._pattern(region))
             self._stored = True
+            if used and change is np.add and not self.halved:
+                self._took(storage, places.at.ravel().astype(np.int64), owners)
             if alone and orders[1]:
                 self._hurry()
             self._polled(old, new)
@@ -351,6 +356,19 @@ class Memory:
         if lanes.width == 1 and used:  # its result goes to all threads of a program
             self.barrier()
         return result
+
+    def _took(self, storage: Storage, at: np.ndarray, owners: np.ndarray) -> None:
+        """Has a launch in another order begin anew, in two passes, where a program takes a second number of a counter:
+        in one pass the two are as far apart as there are programs, which a GPU does not promise.
+        """
+        if self._ranks is None or self._ranks.size == 1:
+            return
+        programs, earlier = self.access.first + self._ranks.size + 1, self._tickets.get(storage.address)
+        tickets = at * programs + owners
+        if earlier is not None and np.isin(tickets, earlier).any():
+            self.halved = True
+            raise InOrder
+        self._tickets[storage.address] = tickets if earlier is None else np.concatenate([earlier, tickets])
 
     def _in_turn(self, live: np.ndarray) -> np.ndarray:
         """The ranks of programs that do an atomic at once; the launch begins anew if passes are not in its order."""

@@ -174,7 +174,8 @@ def _passes(
             builder.lockstep &= not isinstance(reason, NoLockstep)
             if memory.in_order:  # what an atomic has given to a program is not taken back
                 memory.undo()
-                todo, said, memory.access.started = [order], 0, 1
+                half = len(order) // 2 if memory.halved else 0
+                todo, said, memory.access.started = [order[half:], *([order[:half]] if half else [])], 0, 1
             else:
                 memory.restart()
                 todo.append(some)
