@@ -214,8 +214,8 @@ def _chosen(fronts: list[_Job], measured: Sequence[KernelLaunch]) -> tuple[list[
     passed = {job.launch.key(): job.launch for job in fronts if job.launch.key() in operations}
     ranked = itertools.zip_longest(*(covering(group, operations) for group in kernels(passed.values())))
     chosen = [launch for rank in ranked for launch in rank if launch]
-    wanted = {form_of(launch).key() for launch in measured} - {form_of(launch).key() for launch in chosen[:WHOLE]}
-    more = [launch for launch in passed.values() if form_of(launch).key() in wanted]
+    wanted = {launch.form() for launch in measured} - {launch.form() for launch in chosen[:WHOLE]}
+    more = [launch for launch in passed.values() if launch.form() in wanted]
     return chosen[:WHOLE] + more, len(chosen[WHOLE:])
 
 
@@ -296,10 +296,10 @@ def _refuse_launches(jobs: list[_Job], launches: Iterable[KernelLaunch]) -> None
     """Has those of compiled kernels fail that are not launched, whatever their machine code. launches: all of them."""
     of_form: dict[str, list[KernelLaunch]] = {}
     for launch in launches:
-        of_form.setdefault(form_of(launch).key(), []).append(launch)
+        of_form.setdefault(launch.form(), []).append(launch)
     for job in jobs:
         if job.result and job.compiled:
-            if message := refusal(of_form[form_of(job.launch).key()], job.target, job.result):
+            if message := refusal(of_form[job.launch.form()], job.target, job.result):
                 job.refused = RefusedKernel("fail", message, known=True)
 
 

@@ -19,7 +19,7 @@ def forms(launches: Iterable[KernelLaunch]) -> list[KernelLaunch]:
     """Returns a launch for each form, the one with the best aligned arguments."""
     kept: dict[str, KernelLaunch] = {}
     for launch in {launch.key(): launch for launch in launches}.values():
-        key = form_of(launch).key()
+        key = launch.form()
         if key not in kept or len(launch.unaligned) < len(kept[key].unaligned):
             kept[key] = launch
     return list(kept.values())

@@ -123,9 +123,16 @@ class KernelLaunch:
 
     def key(self) -> str:
         """Returns a text that is equal for launches that compile to the same code."""
+        return self._text(vars(self))
+
+    def form(self) -> str:
+        """Returns a text that is equal for launches of one form, which the front end reads alike."""
+        return self._text(vars(self) | {"divisible": (), "within_2gb": ()})
+
+    def _text(self, fields: Mapping[str, object]) -> str:
         texts = [self.source, *(text for _, (_, text) in sorted(self.helpers.items()))]
         helpers = {name: function for name, (function, _) in self.helpers.items()}
-        rest = {**vars(self), "source": list(map(len, texts)), "helpers": helpers, "size": None, "allocates": None}
+        rest = {**fields, "source": list(map(len, texts)), "helpers": helpers, "size": None, "allocates": None}
         return json.dumps(rest, sort_keys=True) + "".join(texts)
 
     @staticmethod
