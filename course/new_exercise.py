@@ -133,13 +133,16 @@ def relative_imports(names: set[str]) -> str:
 def stub_text(template: str, record: str, family: str) -> str:
     """Both stubs of one backend: signatures and sums as in the record, shapes as ``graded-kernels new`` says them."""
     functions = functions_of(record)
-    forward, backward = (functions[name].args for name in ("formula", "derivative"))
+    formula, derivative = functions["formula"], functions["derivative"]
+    forward, backward = formula.args, derivative.args
     summaries = re.findall(r'summary="(.*)"', record)
     stub = functions_of(written_of("my_op", family)["my_op.py"])["my_op"]
     tensors = [argument.arg for argument in forward.args[: len(forward.args) - len(forward.defaults)]]
     values = {
         "FORWARD_SUMMARY": summaries[0],
         "BACKWARD_SUMMARY": summaries[1],
+        "FORWARD_RETURNS": annotation(formula.returns),
+        "BACKWARD_RETURNS": annotation(derivative.returns),
         "FORWARD": signature(forward, record),
         "BACKWARD": signature(backward, record),
         "SHAPES": ast.get_docstring(stub) or "",
@@ -159,10 +162,15 @@ def functions_of(text: str) -> dict[str, ast.FunctionDef]:
 
 
 def signature(arguments: ast.arguments, text: str) -> str:
-    """Parameters and defaults, as they are written in ``text``, without annotations, as answers have them."""
-    names = [argument.arg for argument in arguments.args]
-    defaults = [f"={ast.get_source_segment(text, default)}" for default in arguments.defaults]
+    """Parameters, types and defaults, as they are written in ``text``."""
+    names = [f"{argument.arg}: {annotation(argument.annotation)}" for argument in arguments.args]
+    defaults = [f" = {ast.get_source_segment(text, default)}" for default in arguments.defaults]
     return ", ".join(map("".join, zip(names, [""] * (len(names) - len(defaults)) + defaults, strict=True)))
+
+
+def annotation(type_of: ast.expr | None) -> str:
+    """A type as answers write it, with ``torch.Tensor`` for ``Tensor``; a tensor where none is written."""
+    return "torch.Tensor" if type_of is None else re.sub(r"\bTensor\b", "torch.Tensor", ast.unparse(type_of))
 
 
 if __name__ == "__main__":
