@@ -83,10 +83,10 @@ def beside(exercise: str, function: Callable[..., Any], backend: str) -> Beside 
 
 
 def _region(exercise: str, backend: str) -> Region:
-    found = [r for r in find_regions(ROOT).values() if (r.name, r.backend) == (exercise, backend)]
-    if not found:
+    matching = [r for r in find_regions(ROOT).values() if (r.name, r.backend) == (exercise, backend)]
+    if not matching:
         raise ValueError(f"the course has no answer to {exercise!r} in {backend!r}; `graded-kernels list` shows all")
-    return found[0]
+    return matching[0]
 
 
 def _allowed(exercise: str) -> bool:

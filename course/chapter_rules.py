@@ -61,8 +61,8 @@ def _of_chapter(path: Path, asked: list[Asked], root: Path) -> Iterator[str]:
     yield from (f"{path}:{line}: {says}" for line, says in _of_words(prose, words.glossary(root)))
     yield from (f"{path}:{line}: {says}" for line, says in [*_of_setup(cells, asked), *_of_blocks(blocks)])
     yield from (f"{path}:{line}: {says}" for cell in cells for line, says in _of_cell(cell, root))
-    yield from (f"{path}:{one.piece.line}: {says}" for one in asked for says in _of_hint(one))
-    answers = {one.region: _lines_seen(one.region) for one in asked if one.region is not None}
+    yield from (f"{path}:{request.piece.line}: {says}" for request in asked for says in _of_hint(request))
+    answers = {request.region: _lines_seen(request.region) for request in asked if request.region is not None}
     for region, lines in answers.items():
         if lines > MOST_LINES:
             yield f"{region.path}:{region.line}: a learner sees {lines} lines of {region.name}: at most {MOST_LINES}"
@@ -136,7 +136,7 @@ def _of_setup(cells: list[Block], asked: list[Asked]) -> Iterator[tuple[int, str
         return
     if not cells[0].lines or not cells[0].lines[0][1].startswith(CHECK_IMPORT):
         yield cells[0].line + 1, f"the setup cell, the first code cell, must begin with `{CHECK_IMPORT}`"
-    for piece in (one.piece for one in asked):
+    for piece in (request.piece for request in asked):
         if piece.line < cells[0].line:
             yield piece.line, f"a setup cell must come before `{piece.name}`"
 
@@ -183,10 +183,10 @@ def _of_hint(asked: Asked) -> Iterator[str]:
 def _of_repeated_hints(chapters: dict[Path, list[Asked]]) -> Iterator[str]:
     first: dict[str, str] = {}
     for path, asked in chapters.items():
-        for one in asked:
-            place = f"{path}:{one.piece.line}"
-            if one.piece.step and first.setdefault(one.piece.step, place) != place:
-                yield f"{place}: this answer has the second hint of {first[one.piece.step]}: name a step of its own"
+        for request in asked:
+            place = f"{path}:{request.piece.line}"
+            if request.piece.step and first.setdefault(request.piece.step, place) != place:
+                yield f"{place}: this answer has the second hint of {first[request.piece.step]}: name a step of its own"
 
 
 def _of_drawings(root: Path) -> Iterator[str]:

@@ -33,5 +33,5 @@ def _is_answer(module: str) -> bool:
     return f"{module}.".startswith(CLOSED) and not f"{module}.".startswith(SHIPPED)
 
 
-if (notebook := shell()) and not any(isinstance(one, Closed) for one in notebook.ast_transformers):
+if (notebook := shell()) and not any(isinstance(transformer, Closed) for transformer in notebook.ast_transformers):
     notebook.ast_transformers.append(Closed())

@@ -69,11 +69,11 @@ def pair(x_label: str, titles: tuple[str, str], *, y: tuple[tuple[float, float],
     """Two empty pictures, one above the other over one horizontal axis: a function and its gradient, say. They are
     narrow, so that a phone shows them without shrinking their words.
     """
-    _, found = plt.subplots(2, 1, figsize=(5.2, 5.2), sharex=True, layout="constrained")
-    for ax, title, limits in zip(found, titles, y, strict=True):
+    _, axes = plt.subplots(2, 1, figsize=(5.2, 5.2), sharex=True, layout="constrained")
+    for ax, title, limits in zip(axes, titles, y, strict=True):
         ax.set(title=title, ylim=limits)
-    found[-1].set_xlabel(x_label)
-    return list(found)
+    axes[-1].set_xlabel(x_label)
+    return list(axes)
 
 
 def curve(
@@ -237,17 +237,17 @@ def _tree(ax: Axes, start: int, block: int) -> tuple[float, float]:
     level = [(float(at), 0.0) for at in range(start, start + block)]
     ax.plot(*zip(*level, strict=True), "o", color=INK, markersize=4)
     while len(level) > 1:
-        level = [_added(ax, one, two, RIGHT) for one, two in zip(level[::2], level[1::2], strict=True)]
+        level = [_added(ax, left, right, RIGHT) for left, right in zip(level[::2], level[1::2], strict=True)]
     return level[0]
 
 
-def _added(ax: Axes, one: tuple[float, float], two: tuple[float, float], color: str) -> tuple[float, float]:
+def _added(ax: Axes, left: tuple[float, float], right: tuple[float, float], color: str) -> tuple[float, float]:
     """Draws the sum of two."""
-    found = (one[0] + two[0]) / 2, max(one[1], two[1]) + 1
-    for x, y in (one, two):
-        ax.plot((x, found[0]), (y, found[1]), color=color, linewidth=1.3)
-    ax.plot(*found, "o", color=color, markersize=4)
-    return found
+    parent = (left[0] + right[0]) / 2, max(left[1], right[1]) + 1
+    for x, y in (left, right):
+        ax.plot((x, parent[0]), (y, parent[1]), color=color, linewidth=1.3)
+    ax.plot(*parent, "o", color=color, markersize=4)
+    return parent
 
 
 def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, float]) -> None:

@@ -112,7 +112,7 @@ def record_text(family: str) -> str:
     forward = written_of("my_op", family)["my_op_record.py"]
     forward = forward.replace("my_op = ", "my_op_forward = ").replace('name="my_op"', 'name="my_op_forward"')
     text = f"{forward}\n\n{(TEMPLATES / family / 'backward.py.txt').read_text(encoding='utf-8')}"
-    ours, torchs = ({name for line in found.findall(text) for name in line.split(", ")} for found in (OURS, TORCH))
+    ours, torchs = ({name for line in pattern.findall(text) for name in line.split(", ")} for pattern in (OURS, TORCH))
     imports = f"from torch import {', '.join(sorted(torchs))}\n\n{relative_imports(ours)}"
     text = TORCH.sub("", TORCH.sub(IMPORTS, OURS.sub("", text), count=1)).replace(IMPORTS, imports)
     return re.sub(r"\n{4,}", "\n\n\n", text)
@@ -122,12 +122,12 @@ def relative_imports(names: set[str]) -> str:
     """The imports of what `autograder` offers, for a module among the records: families of cases stand on the shelf
     beside it, all else is the judge's.
     """
-    shelf, found = f"{autograder.__name__}.exercises.", dict[str, list[str]]()
+    shelf, modules = f"{autograder.__name__}.exercises.", dict[str, list[str]]()
     for name in sorted(names, key=lambda name: (name.islower(), name)):
         offered = getattr(autograder, name)  # `draw` is a module
         home = getattr(offered, "__module__", getattr(offered, "__name__", ""))
-        found.setdefault(f".{home.removeprefix(shelf)}" if home.startswith(shelf) else "..judge", []).append(name)
-    return "".join(f"from {module} import {', '.join(found[module])}\n" for module in sorted(found))
+        modules.setdefault(f".{home.removeprefix(shelf)}" if home.startswith(shelf) else "..judge", []).append(name)
+    return "".join(f"from {module} import {', '.join(modules[module])}\n" for module in sorted(modules))
 
 
 def stub_text(template: str, record: str, family: str) -> str:

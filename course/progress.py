@@ -48,9 +48,9 @@ def chapter(name: str) -> End | Unknown:
 
 def done() -> Done:
     """Writes ``done.html`` beside this notebook: what is passed, with errors, bytes, registers and distinctions."""
-    found = read_done(Path.cwd(), sources(ROOT), _of_this_kernel())
-    write(Path.cwd(), found)
-    return found
+    reports = read_done(Path.cwd(), sources(ROOT), _of_this_kernel())
+    write(Path.cwd(), reports)
+    return reports
 
 
 def _of_this_kernel() -> list[dict[str, Any]]:

@@ -31,16 +31,16 @@ def _kept(results: Path) -> dict[str, dict[str, Any]]:
     return {piece["piece"]: piece["found"] for piece in pieces if piece["status"] == "done"}
 
 
-def _line(name: str, found: dict[str, Any] | None) -> str:
-    if found is None:
+def _line(name: str, entry: dict[str, Any] | None) -> str:
+    if entry is None:
         return f"{name:22} not run"
-    last = {row["author"]: row for row in found["rows"] if row["dtype"] == "bfloat16"}  # sizes grow
-    cells = [f"{author} {_share(found, last[author])}" for author in ("ours", "torch") if author in last]
+    last = {row["author"]: row for row in entry["rows"] if row["dtype"] == "bfloat16"}  # sizes grow
+    cells = [f"{author} {_share(entry, last[author])}" for author in ("ours", "torch") if author in last]
     return f"{name:22} {', '.join(cells)}"
 
 
-def _share(found: dict[str, Any], row: dict[str, Any]) -> str:
+def _share(entry: dict[str, Any], row: dict[str, Any]) -> str:
     if "failed" in row:
         return "failed"
-    limit = found["matmul"]["bfloat16"] if row["flops"] else found["copy"]
+    limit = entry["matmul"]["bfloat16"] if row["flops"] else entry["copy"]
     return f"{(row['flops'] or row['bytes']) / (row['ms'][1] / 1e3) / limit:.2f}"

@@ -35,19 +35,19 @@ class Region:
 
 def find_regions(root: Path) -> dict[tuple[str, str], Region]:
     """Every region below ``root``, by folder and name. Raises ValueError where one folder names a region twice."""
-    found: dict[tuple[str, str], Region] = {}
+    regions: dict[tuple[str, str], Region] = {}
     for folder in BACKENDS:
         for path in sorted((root / folder).glob("*.py")):
             for region in _split(path, folder):
                 key = (folder, region.name)
-                if key in found:
-                    first = found[key]
+                if key in regions:
+                    first = regions[key]
                     raise ValueError(
                         f"{path}:{region.line}: region {region.name} already starts at {first.path}:{first.line}; "
                         "rename one of them"
                     )
-                found[key] = region
-    return found
+                regions[key] = region
+    return regions
 
 
 def _split(path: Path, folder: str) -> list[Region]:

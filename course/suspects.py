@@ -23,14 +23,14 @@ WITNESSES = ("precision_witness", "router_witness", "scan_witness", "sampler_wit
 
 def contracts(witness: str) -> None:
     """Prints what each suspect of a witness is to compute: its call, its result and what its arguments may be."""
-    for one in _record(witness).all:
-        call = one.exercise.signature.partition(" -> ")[0]
-        print(textwrap.fill(f"{call}: {one.exercise.summary}", 100, subsequent_indent="    "))
+    for suspect in _record(witness).all:
+        call = suspect.exercise.signature.partition(" -> ")[0]
+        print(textwrap.fill(f"{call}: {suspect.exercise.summary}", 100, subsequent_indent="    "))
 
 
 def names(witness: str) -> list[str]:
     """The names of the suspects of a witness."""
-    return [one.exercise.name for one in _record(witness).all]
+    return [suspect.exercise.name for suspect in _record(witness).all]
 
 
 def call(block: str, *args: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -39,7 +39,7 @@ def call(block: str, *args: Any) -> tuple[torch.Tensor, torch.Tensor]:
     Raises ValueError for a name of no suspect, and for arguments that its contract does not allow, with the sentence
     that a check has for them.
     """
-    everyone = {one.exercise.name: one for name in WITNESSES for one in _record(name).all}
+    everyone = {suspect.exercise.name: suspect for name in WITNESSES for suspect in _record(name).all}
     if block not in everyone:
         raise ValueError(f"there is no suspect {block!r}; there are {', '.join(everyone)}")
     if message := complaint_about(everyone[block], args):
@@ -53,10 +53,10 @@ def line_up(witness: str, function: Callable[[str], Any]) -> None:
     """
     record = _record(witness)
     report = check(record, function)
-    for one in record.all:
-        name = one.exercise.name
+    for suspect in record.all:
+        name = suspect.exercise.name
         open_cases = [case for case in report.cases if case.suspect == name and case.status != "pass"]
-        said = f"convicted. {one.bug.story} {one.bug.thread}"
+        said = f"convicted. {suspect.bug.story} {suspect.bug.thread}"
         if open_cases:
             message = open_cases[0].message
             said = f"not yet. {message[:1].upper()}{message[1:]} {open_cases[0].hint}".rstrip()

@@ -40,7 +40,7 @@ def points_of(cell: dict[str, Any]) -> int:
 def hours_of(cells: Iterable[dict[str, Any]]) -> str:
     """Says how long a chapter takes, from the line below its title, less the word hours; "" where it does not say."""
     lines = (line for cell in cells for line in "".join(cell["source"]).split("\n"))
-    return next((found[1] for line in lines if (found := HOURS.match(line))), "").removesuffix(" hours")
+    return next((match[1] for line in lines if (match := HOURS.match(line))), "").removesuffix(" hours")
 
 
 def number(words: str) -> float:

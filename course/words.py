@@ -24,8 +24,8 @@ def linked(text: str, meanings: dict[str, str]) -> tuple[str, list[str]]:
 
     Raises KeyError for a word that the glossary does not have.
     """
-    found = list(dict.fromkeys(LINK.findall(text)))
-    return LINK.sub(lambda match: f']({ANCHOR} "{match[1]}: {_tooltip(meanings[match[1]])}")', text), found
+    linked = list(dict.fromkeys(LINK.findall(text)))
+    return LINK.sub(lambda match: f']({ANCHOR} "{match[1]}: {_tooltip(meanings[match[1]])}")', text), linked
 
 
 def section(words: list[str], meanings: dict[str, str]) -> str:

@@ -33,12 +33,12 @@ def adamw_step(
     _check_tensors(param, grad, m, v)
     _check_numbers(step, lr, beta1, beta2, eps, weight_decay)
     written = (param, m, v)
-    w, first, second = (one.contiguous() for one in written)
+    w, first, second = (tensor.contiguous() for tensor in written)
     one_step = adamw_step_triton if use_triton(param) else cpu.adamw_step
     one_step(w, grad, first, second, step, lr, beta1, beta2, eps, weight_decay)
-    for one, result in zip(written, (w, first, second), strict=True):
-        if result is not one:
-            one.copy_(result)
+    for tensor, result in zip(written, (w, first, second), strict=True):
+        if result is not tensor:
+            tensor.copy_(result)
 
 
 def _check_tensors(param, grad, m, v):

@@ -18,8 +18,8 @@ class Function(torch.autograd.Function):
     def vmap(cls, info, in_dims, *inputs):
         samples = []
         for i in range(info.batch_size):
-            own = (x if dim is None else x.select(dim, i) for x, dim in zip(inputs, in_dims, strict=True))
-            samples.append(cls.apply(*own))
+            sample = (x if dim is None else x.select(dim, i) for x, dim in zip(inputs, in_dims, strict=True))
+            samples.append(cls.apply(*sample))
         if isinstance(samples[0], tuple):
             return tuple(map(torch.stack, zip(*samples, strict=True))), (0,) * len(samples[0])
         return torch.stack(samples), 0

@@ -92,14 +92,14 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Shows a report of `check` or `compare` that a test asserts, where that fails: pytest shows a line of its text."""
-    found = yield
-    if found.failed and call.excinfo and (report := _report_type()):
+    outcome = yield
+    if outcome.failed and call.excinfo and (report := _report_type()):
         frame = [frame for frame, _ in traceback.walk_tb(call.excinfo.tb)][-1]
         for value in frame.f_locals.values():  # those of pytest's own rewritten assertion among them
             if isinstance(value, report) and not value.passed:
-                found.sections.append(("graded-kernels", str(value)))
+                outcome.sections.append(("graded-kernels", str(value)))
                 break
-    return found
+    return outcome
 
 
 def _report_type() -> type | None:
@@ -130,5 +130,5 @@ def emulator(request: pytest.FixtureRequest) -> "Iterator[Emulator]":
         return
     from graded_kernels.autograder import Emulator
 
-    with Emulator() as own:
-        yield own
+    with Emulator() as emulator:
+        yield emulator

@@ -56,23 +56,23 @@ def write(courses: CourseDirectory, assignment: str, without: Sequence[str] = ()
     return [page, similar, table, changed, course]
 
 
-def _write_table(found: Findings, path: Path) -> None:
+def _write_table(findings: Findings, path: Path) -> None:
     """A row for each case of each answer."""
     text = io.StringIO()
     table = csv.writer(text)
     table.writerow(["answer", "case", "input", "passed", "failed", "not reached"])
-    for answer in found.answers:
+    for answer in findings.answers:
         for case in answer.cases:
             counts = [case.counts[kind] for kind in (PASSED, FAILED, UNREACHED)]
             table.writerow([safe(value) for value in (answer.name, case.name, case.inputs, *counts)])
     put(path, text.getvalue(), "utf-8-sig")
 
 
-def _write_changed(found: Findings, path: Path) -> None:
+def _write_changed(findings: Findings, path: Path) -> None:
     """A row for each answer whose points the last regrade changed."""
     text = io.StringIO()
     table = csv.writer(text)
     table.writerow(["student", "answer", "before", "now", "since", "why"])
-    for change in found.moved:
+    for change in findings.moved:
         table.writerow(map(safe, (change.student, change.answer, change.before, change.now, change.since, change.why)))
     put(path, text.getvalue(), "utf-8-sig")

@@ -10,12 +10,12 @@ from .class_findings import ExerciseFindings, Findings
 BINS = 20
 
 
-def scores(found: Findings) -> str:
+def scores(findings: Findings) -> str:
     """Returns how many learners have how many points so far; "" where there are none."""
-    shares = [learner.so_far for learner in found.learners if learner.so_far is not None]
+    shares = [learner.so_far for learner in findings.learners if learner.so_far is not None]
     if not shares:
         return ""
-    most = max(learner.most for learner in found.learners)
+    most = max(learner.most for learner in findings.learners)
 
     def plot(axes: Axes) -> None:
         axes.hist(shares, bins=[most * step / BINS for step in range(BINS + 1)], rwidth=0.9)

@@ -50,29 +50,31 @@ pre { margin: 0; padding: .6rem; border: 1px solid var(--rule); font: 12px/1.5 u
 """
 
 
-def class_page(found: Findings, folder: Path, similar: int = 0) -> str:
+def class_page(findings: Findings, folder: Path, similar: int = 0) -> str:
     """The page of one assignment, which will lie in ``folder``. similar: how many groups `similar_page` shows."""
     parts = [
-        f"<h1>{escape(found.assignment)}</h1>{_overview(found)}",
-        _section("Appeals", _appeals(found)),
-        _section("Scores", _wide(figures.scores(found))),
-        _section("Points that a regrade changed", _moved(found)),
-        _section("Exercises", _wide(figures.outcomes(found.answers)) + _answers(found) if found.answers else ""),
-        _section("Bugs that shipped, written again", _bugs(found.answers)),
-        _section("Inputs that failed most", _inputs(found.answers)),
-        _section("Cases", "".join(map(_cases, found.answers))),
-        _section("Similar answers", _similar(found.assignment, similar)),
-        _section("Learners", _learners(found, folder)),
+        f"<h1>{escape(findings.assignment)}</h1>{_overview(findings)}",
+        _section("Appeals", _appeals(findings)),
+        _section("Scores", _wide(figures.scores(findings))),
+        _section("Points that a regrade changed", _moved(findings)),
+        _section(
+            "Exercises", _wide(figures.outcomes(findings.answers)) + _answers(findings) if findings.answers else ""
+        ),
+        _section("Bugs that shipped, written again", _bugs(findings.answers)),
+        _section("Inputs that failed most", _inputs(findings.answers)),
+        _section("Cases", "".join(map(_cases, findings.answers))),
+        _section("Similar answers", _similar(findings.assignment, similar)),
+        _section("Learners", _learners(findings, folder)),
     ]
-    return as_page(found.assignment, parts)
+    return as_page(findings.assignment, parts)
 
 
-def similar_page(assignment: str, found: Sequence[SimilarGroup]) -> str:
+def similar_page(assignment: str, groups: Sequence[SimilarGroup]) -> str:
     """A heading for each group of students, their similar answers below it, a column for each program."""
-    if not found:
+    if not groups:
         return as_page(f"{assignment}: similar answers", [f"<h1>{escape(assignment)}: no similar answers</h1>"])
     shown = [f"<h1>{escape(assignment)}: similar answers</h1>", f'<p class="quiet">{SIMILAR}</p>']
-    for group in found:
+    for group in groups:
         students, like = count(len(group.counts), "student"), "like the published ones" * group.published
         title = f"{students}, {len(group.alike)} of {count(group.of, 'answer')} {like}".rstrip()
         who = ", ".join(f"{student} ({count})" for student, count in group.counts)
@@ -125,24 +127,24 @@ def _section(title: str, content: str) -> str:
     return f"<h2>{title}</h2>{content}" if content else ""
 
 
-def _overview(found: Findings) -> str:
+def _overview(findings: Findings) -> str:
     counts: dict[str, int] = {}
-    for learner in found.learners:
+    for learner in findings.learners:
         counts[learner.status] = counts.get(learner.status, 0) + 1
     plural = {WAITS: "wait for a person"}
     listed = ", ".join(f"{n} {plural.get(status, status) if n > 1 else status}" for status, n in counts.items())
-    seconds = sum(answer.seconds for answer in found.answers)
+    seconds = sum(answer.seconds for answer in findings.answers)
     lines = [
-        f"{count(len(found.learners), 'learner')}: {listed}.",
+        f"{count(len(findings.learners), 'learner')}: {listed}.",
         f"Checking took {Pace.duration(seconds)} of processor time.",
     ]
-    if found.unchecked:
-        who = ", ".join(f"{student} ({answer})" for student, answer in found.unchecked)
+    if findings.unchecked:
+        who = ", ".join(f"{student} ({answer})" for student, answer in findings.unchecked)
         lines.append(f"For a person, because the check ended without a verdict: {who}.")
     return "".join(f'<p class="quiet">{escape(line)}</p>' for line in lines)
 
 
-def _answers(found: Findings) -> str:
+def _answers(findings: Findings) -> str:
     head = ["answer", *map(_right, ("learners", "passed", "untouched", "mean score", "processor time"))]
     rows = [
         [
@@ -151,21 +153,21 @@ def _answers(found: Findings) -> str:
             _right(f"{answer.mean:.0%}"),
             _right(Pace.duration(answer.seconds)),
         ]
-        for answer in found.answers
+        for answer in findings.answers
     ]
     return _table(head, rows)
 
 
-def _moved(found: Findings) -> str:
+def _moved(findings: Findings) -> str:
     """The answers whose text is the same and whose points are not, with what each lost."""
     rows = []
-    for change in found.moved:
+    for change in findings.moved:
         points = [_right(f"{score:g}") for score in (change.before, change.now)]
         rows.append([escape(change.student), escape(change.answer), *points, escape(change.since), escape(change.why)])
     return _table(["who", "answer", _right("before"), _right("now"), "since these changed", "now"], rows)
 
 
-def _appeals(found: Findings) -> str:
+def _appeals(findings: Findings) -> str:
     """A row for each appeal, and what was decided."""
     waits = '<span class="quiet">waits for a decision: graded-kernels marks</span>'
     rows = [
@@ -176,7 +178,7 @@ def _appeals(found: Findings) -> str:
             escape(visible(appeal.reason)),
         ]
         + [escape(visible(appeal.decision.rpartition("**Decision:** ")[2])) or waits]
-        for appeal in found.appeals
+        for appeal in findings.appeals
     ]
     return _table(["student", "answer", _right("points"), "appeal", "decision"], rows)
 
@@ -193,7 +195,7 @@ def _bugs(answers: tuple[ExerciseFindings, ...]) -> str:
 def _inputs(answers: tuple[ExerciseFindings, ...]) -> str:
     """Without distinctions, which most right answers fail."""
     cases = [(case.counts[FAILED], answer, case) for answer in answers for case in answer.cases if not case.bonus]
-    failed = sorted((one for one in cases if one[0]), key=lambda one: -one[0])
+    failed = sorted((row for row in cases if row[0]), key=lambda row: -row[0])
     rows = [
         [_right(f"{count} of {case.counts[FAILED] + case.counts[PASSED]}"), escape(answer.name), escape(case.name)]
         + [f'<span class="code">{escape(case.inputs)}</span>']
@@ -221,9 +223,9 @@ def _similar(assignment: str, groups: int) -> str:
     return f'<p><a href="{quote(assignment)}-similar.html">{count(groups, "group")}</a>, for a person to judge.</p>'
 
 
-def _learners(found: Findings, folder: Path) -> str:
+def _learners(findings: Findings, folder: Path) -> str:
     rows = []
-    for learner in sorted(found.learners, key=lambda one: (one.status == GRADED, one.status, one.id)):
+    for learner in sorted(findings.learners, key=lambda row: (row.status == GRADED, row.status, row.id)):
         pages = [
             f'<a href="{quote(os.path.relpath(path, folder))}">{escape(name)}</a>'
             for name, path in learner.feedback.items()

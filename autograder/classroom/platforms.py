@@ -74,7 +74,7 @@ def main(options: argparse.Namespace) -> int:
     folder = Path(courses.root) / FOLDER
     make_folder(folder)
     if options.format == PAPER:
-        notebooks = {one: list(_notebooks(courses, options.assignment, one)) for one in students}
+        notebooks = {learner: list(_notebooks(courses, options.assignment, learner)) for learner in students}
         to = folder / f"{options.assignment}-written.html"
         put(to, page(options.assignment, notebooks))
     else:

@@ -118,7 +118,7 @@ def alike_in(answer: str, sources: Mapping[str, str], released: str, published: 
             for i in numbers
             if who.get(every[i])
         ]
-        programs.sort(key=lambda one: (-one.share, -len(one.students), one.students))
+        programs.sort(key=lambda group: (-group.share, -len(group.students), group.students))
         if is_published and programs:
             programs.insert(0, SubmittedProgram((), published, 1.0))
         if is_published or sum(len(program.students) for program in programs) > 1:

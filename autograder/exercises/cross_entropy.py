@@ -34,10 +34,10 @@ def label_logit(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Ten
 def losses_and_lse(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:
     """(loss, lse), from log(1 + e^(others - own)): the label's own term is left out of the sum, so nothing cancels."""
     keep, column = checked(logits, labels, ignore_index)
-    own = label_logit(logits, labels, ignore_index)
+    target = label_logit(logits, labels, ignore_index)
     others = logits.scatter(1, column, -torch.inf).logsumexp(1)
-    zero = torch.zeros_like(own)
-    return torch.logaddexp(others - own, zero).where(keep, zero), torch.logaddexp(others, own).where(keep, zero)
+    zero = torch.zeros_like(target)
+    return torch.logaddexp(others - target, zero).where(keep, zero), torch.logaddexp(others, target).where(keep, zero)
 
 
 def cross_entropy_gradient(
@@ -53,10 +53,10 @@ def cross_entropy_gradient(
 def forward_floor(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
     """lse is a maximum and the logarithm of a sum, each rounded; the loss is the difference of lse and a logit."""
     loss, lse = losses_and_lse(logits, labels, ignore_index)
-    own = label_logit(logits, labels, ignore_index).abs()
+    target = label_logit(logits, labels, ignore_index).abs()
     keep = labels != ignore_index
     lost = EPS * (_largest(logits) + lse.abs() + 8 + leaning_walk(logits.shape[1]))
-    return floors((lost + EPS * own).where(keep, 0.0))[0], _ignored(lost, keep)
+    return floors((lost + EPS * target).where(keep, 0.0))[0], _ignored(lost, keep)
 
 
 def forward_distinction(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> Floors:
@@ -64,10 +64,10 @@ def forward_distinction(logits: Tensor, labels: Tensor, ignore_index: int = -100
     errors.
     """
     loss, lse = losses_and_lse(logits, labels, ignore_index)
-    own = label_logit(logits, labels, ignore_index)
+    target = label_logit(logits, labels, ignore_index)
     lost = EPS * (_largest(logits) + 8)
     keep = labels != ignore_index
-    return floors((lost * -(own - lse).expm1()).where(keep, 0.0))[0], _ignored(lost, keep)
+    return floors((lost * -(target - lse).expm1()).where(keep, 0.0))[0], _ignored(lost, keep)
 
 
 def backward_floor(
@@ -84,8 +84,8 @@ def backward_floor(
     log_p = logits - lse.unsqueeze(1)
     anew = 2 * lse.abs().unsqueeze(1) + leaning_walk(logits.shape[1])
     lost = log_p.exp() * (4 + 2 * log_p.abs().nan_to_num(posinf=0) + anew * at_label)
-    own = lost.gather(1, column) + 4 if at_label else 8 * log_p.gather(1, column).expm1().abs()
-    return floors((EPS * dloss.abs().unsqueeze(1) * lost.scatter(1, column, own)).where(keep.unsqueeze(1), 0.0))
+    label_error = lost.gather(1, column) + 4 if at_label else 8 * log_p.gather(1, column).expm1().abs()
+    return floors((EPS * dloss.abs().unsqueeze(1) * lost.scatter(1, column, label_error)).where(keep.unsqueeze(1), 0.0))
 
 
 def _largest(logits: Tensor) -> Tensor:
@@ -105,16 +105,16 @@ def backward_arguments(generator: Generator, logits: Tensor, labels: Tensor, *ig
     return dloss, logits, labels, lse.float(), *ignore_index
 
 
-def from_ones(one: Case) -> Case:
+def from_ones(original: Case) -> Case:
     """The case of a gradient with a dloss of ones where it is about logits alone."""
-    if one.bonus or one.subject not in ("plain", "again", "single", "sizes", "range"):
-        return one
+    if original.bonus or original.subject not in ("plain", "again", "single", "sizes", "range"):
+        return original
 
     def inputs(generator: Generator) -> Args:
-        dloss, *rest = one.inputs(generator)
+        dloss, *rest = original.inputs(generator)
         return torch.ones_like(dloss), *rest
 
-    return replace(one, inputs=inputs)
+    return replace(original, inputs=inputs)
 
 
 def torch_forward(logits: Tensor, labels: Tensor, ignore_index: int = -100) -> tuple[Tensor, Tensor]:

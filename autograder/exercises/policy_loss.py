@@ -80,11 +80,11 @@ def gradient_of(
     return (share * terms.ratio * terms.advantage).where(terms.passes, 0.0)
 
 
-def lost(found: Parts) -> Tensor:
+def lost(parts: Parts) -> Tensor:
     """Returns what e^(logp - old) may be off by, in parts of itself: the difference is rounded, and so is its product
     with log2 e.
     """
-    return EPS * (2 * found.distance + 4)
+    return EPS * (2 * parts.distance + 4)
 
 
 def forward_floor(
@@ -473,11 +473,11 @@ UNCLIPPED = CommonMistake(
 )
 
 
-def _from_above(one: Case) -> Case:
+def _from_above(original: Case) -> Case:
     """The case with a dloss: 1 in plain values, and in the first of them ρ is 1, as in the first step of a policy."""
-    dloss = draw.tensor(1.0) if one.name in _CALM else draw.normal().scale(0.8).plus(-0.1)
-    more = {"old": draw.same.scale(0.0).plus("logp")} if one.name in _CALM[:2] else {}
-    (changed,) = also((one,), **more, dloss=dloss)
+    dloss = draw.tensor(1.0) if original.name in _CALM else draw.normal().scale(0.8).plus(-0.1)
+    more = {"old": draw.same.scale(0.0).plus("logp")} if original.name in _CALM[:2] else {}
+    (changed,) = also((original,), **more, dloss=dloss)
     return changed
 
 
@@ -487,7 +487,7 @@ policy_loss_backward = Exercise(
     oracle=gradient_of,
     outputs=(Output("dlogp", "logp"),),
     cases=(
-        *(_from_above(one) for one in CASES),
+        *(_from_above(original) for original in CASES),
         case(
             "a dloss of 1e-8",
             "dloss is 1e-8: what comes out is as small, with as many digits.",

@@ -84,9 +84,9 @@ def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict
     built = {path.stem: path for path in sources}
     newer = {(report["exercise"], report["backend"]): report for report in now}
     chapters = []
-    own = {path.stem: path for path in folder.glob("*.ipynb")}
-    for name in sorted(built.keys() | own.keys()):
-        notebook = _read(own[name]) if name in own else {}
+    copies = {path.stem: path for path in folder.glob("*.ipynb")}
+    for name in sorted(built.keys() | copies.keys()):
+        notebook = _read(copies[name]) if name in copies else {}
         begun = _metadata(notebook).get("graded_kernels", {}).get("chapter") == name
         if not begun and name not in built:
             continue  # a notebook of the learner's own, not a chapter
@@ -96,11 +96,11 @@ def read_progress(folder: Path, sources: Iterable[Path] = (), now: Iterable[dict
 
 def read_reports(folder: Path, now: Iterable[Report] = ()) -> dict[tuple[str, str], Report]:
     """The last report on each exercise and backend, by these, that the notebooks of a folder hold, or ``now`` does."""
-    found: dict[tuple[str, str], Report] = {}
+    latest: dict[tuple[str, str], Report] = {}
     for path in sorted(folder.glob("*.ipynb")):
         reports = (_report(cell) for cell in _read(path).get("cells", []))
-        found |= {(report["exercise"], report["backend"]): report for report in reports if report}
-    return found | {(report["exercise"], report["backend"]): report for report in now}
+        latest |= {(report["exercise"], report["backend"]): report for report in reports if report}
+    return latest | {(report["exercise"], report["backend"]): report for report in now}
 
 
 def is_chapter(path: Path) -> bool:

@@ -71,7 +71,7 @@ class Done:
         """The page."""
         parts = [f"<h1>Graded Kernels</h1><p>{escape(self.head())} {self.day:%d %B %Y}.</p>"]
         for chapter, passed in self.chapters:
-            parts.append(f"<h2>{escape(chapter.title)}</h2>{_table([row(*one) for one in passed])}")
+            parts.append(f"<h2>{escape(chapter.title)}</h2>{_table([row(*answer) for answer in passed])}")
         title = "<meta charset='utf-8'><meta name='viewport' content='width=device-width'><title>Graded Kernels</title>"
         body = "".join([*parts, f"<p class='quiet'>{escape(NOTE)}</p>"])
         head = f"<head>{title}<style>{STYLE}</style></head>"
@@ -82,7 +82,7 @@ class Done:
         lines = ["# Graded Kernels", "", f"{self.head()} {self.day:%d %B %Y}."]
         for chapter, passed in self.chapters:
             lines += ["", f"## {chapter.title}", "", _line(HEAD), _line(["---"] * len(HEAD))]
-            lines += [_line(row(*one)) for one in passed]
+            lines += [_line(row(*answer)) for answer in passed]
         return "\n".join([*lines, "", NOTE, ""])
 
     def _repr_html_(self) -> str:
@@ -137,11 +137,16 @@ def _largest(cases: list[dict[str, Any]], name: str) -> float | None:
 
 def _compiled(report: Report) -> tuple[str, str]:
     """``("110", "16 bytes")``: the most of any form for the first target; "" twice without a compiler's word."""
-    rows = [one for one in (report.get("compile") or {}).get("targets", ()) if one.get("registers") is not None]
-    rows = [one for one in rows if one["target"] == rows[0]["target"]]
+    rows = [
+        target for target in (report.get("compile") or {}).get("targets", ()) if target.get("registers") is not None
+    ]
+    rows = [target for target in rows if target["target"] == rows[0]["target"]]
     if not rows:
         return "", ""
-    return f"{max(one['registers'] for one in rows)}", f"{max(one.get('spills') or 0 for one in rows)} bytes"
+    return (
+        f"{max(target['registers'] for target in rows)}",
+        f"{max(target.get('spills') or 0 for target in rows)} bytes",
+    )
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:

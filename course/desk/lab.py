@@ -89,11 +89,11 @@ def settings(root: Path, state: Path, environment: Mapping[str, str]) -> dict[st
     """The environment of a JupyterLab for learners that keeps to the project. A user's own JUPYTER_CONFIG_PATH counts,
     after the settings of the project.
     """
-    own = [str(root / "course" / "lab" / layer) for layer in ("learner", "quiet")]
-    own += filter(None, [environment.get("JUPYTER_CONFIG_PATH")])
+    folders = [str(root / "course" / "lab" / layer) for layer in ("learner", "quiet")]
+    folders += filter(None, [environment.get("JUPYTER_CONFIG_PATH")])
     return {
         **environment,
-        "JUPYTER_CONFIG_PATH": os.pathsep.join(own),
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(folders),
         "JUPYTER_CONFIG_DIR": str(state / "config"),
         "JUPYTER_DATA_DIR": str(state / "data"),
         "IPYTHONDIR": str(state / "ipython"),

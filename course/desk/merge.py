@@ -84,8 +84,8 @@ def _identify(cell: NotebookNode, chapter: str, released: dict[str, Any], taken:
     key = _key(cell)
     if key in released or grade_id(cell):
         return key
-    own = f"{chapter}-{_digest(cell)}"
-    again = (own if number == 1 else f"{own}-{number}" for number in range(1, len(released) + 1))
+    identity = f"{chapter}-{_digest(cell)}"
+    again = (identity if number == 1 else f"{identity}-{number}" for number in range(1, len(released) + 1))
     return next((name for name in again if name in released and name not in taken), key)
 
 

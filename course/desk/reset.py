@@ -47,7 +47,7 @@ def reset(sources: list[Path], folder: Path, exercise: str, backend: str | None 
 
 def _find(sources: list[Path], exercise: str, backend: str | None) -> tuple[Path, str]:
     """The chapter that asks for an exercise, and the name of its answer cell."""
-    found = {}
+    texts = {}
     known = set()
     for source in sources:
         for cell in read(source).cells:
@@ -55,16 +55,16 @@ def _find(sources: list[Path], exercise: str, backend: str | None) -> tuple[Path
             if name and kind != "check":
                 known.add(name)
                 if name == exercise:
-                    found[kind] = source
-    if not found:
+                    texts[kind] = source
+    if not texts:
         import difflib
 
         close = difflib.get_close_matches(exercise, known, n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "`graded-kernels list` shows them all."
         raise DeskError(f"no chapter asks for an exercise {exercise!r}; {hint}")
-    if backend is None and len(found) > 1:
-        raise DeskError(f"{exercise} is answered in {' and in '.join(sorted(found))}; say which with --backend")
-    backend = backend or next(iter(found))
-    if backend not in found:
-        raise DeskError(f"{exercise} is answered in {' and in '.join(sorted(found))}, not in {backend!r}")
-    return found[backend], f"{exercise}-{backend}"
+    if backend is None and len(texts) > 1:
+        raise DeskError(f"{exercise} is answered in {' and in '.join(sorted(texts))}; say which with --backend")
+    backend = backend or next(iter(texts))
+    if backend not in texts:
+        raise DeskError(f"{exercise} is answered in {' and in '.join(sorted(texts))}, not in {backend!r}")
+    return texts[backend], f"{exercise}-{backend}"

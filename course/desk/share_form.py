@@ -89,10 +89,10 @@ def _begun(chapter: Chapter) -> bool:
 
 
 def _versions() -> str:
-    found = []
+    versions = []
     for package in PACKAGES:
         try:
-            found.append(f"{package} {version(package)}")
+            versions.append(f"{package} {version(package)}")
         except PackageNotFoundError:
-            found.append(f"no {package}")
-    return ", ".join([*found, f"Python {platform.python_version()}", platform.system()])
+            versions.append(f"no {package}")
+    return ", ".join([*versions, f"Python {platform.python_version()}", platform.system()])

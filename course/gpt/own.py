@@ -42,7 +42,7 @@ class Joined(torch.autograd.Function):
         """The value."""
         results = Tree.of(pair.forward(*args)).args
         kept = pair.kept(args, results)
-        tensors = [one for one in kept if isinstance(one, torch.Tensor)]
+        tensors = [tensor for tensor in kept if isinstance(tensor, torch.Tensor)]
         ctx.save_for_backward(*tensors)
         ctx.pair, ctx.rest, ctx.count = pair, kept[len(tensors) :], len(args)
         return results[0]
@@ -50,8 +50,8 @@ class Joined(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: Any) -> Any:
         """A gradient for each of the first arguments, None for the others."""
-        found = Tree.of(ctx.pair.backward(dy.contiguous(), *ctx.saved_tensors, *ctx.rest)).args
-        return None, *found, *[None] * (ctx.count - len(found))
+        gradients = Tree.of(ctx.pair.backward(dy.contiguous(), *ctx.saved_tensors, *ctx.rest)).args
+        return None, *gradients, *[None] * (ctx.count - len(gradients))
 
 
 ALONE = "adamw_step"  # which has no gradient
@@ -76,10 +76,10 @@ def ops(folder: Path | None = None) -> tuple[Ops, dict[str, str]]:
         for name, kept in KEPT.items()
         if f"{name}_forward" in written and f"{name}_backward" in written
     }
-    found = {name: _function(name, pair) for name, pair in pairs.items()}
-    found |= {ALONE: written[ALONE]} if ALONE in written else {}
-    whose = {name: "yours" if name in found else "the course's" for name in (*KEPT, ALONE)}
-    return replace(COURSE, **found), whose
+    replaced = {name: _function(name, pair) for name, pair in pairs.items()}
+    replaced |= {ALONE: written[ALONE]} if ALONE in written else {}
+    whose = {name: "yours" if name in replaced else "the course's" for name in (*KEPT, ALONE)}
+    return replace(COURSE, **replaced), whose
 
 
 def _function(name: str, pair: Pair) -> Function:
@@ -97,15 +97,15 @@ def _function(name: str, pair: Pair) -> Function:
 
 def answers(notebooks: list[Path]) -> dict[str, Function]:
     """The Triton answers to `KEPT` and `ALONE` that are written in some notebooks, by the name of the exercise."""
-    found: dict[str, Function] = {}
+    functions: dict[str, Function] = {}
     for path in notebooks:
         try:
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         except (ValueError, TypeError, KeyError):
             raise ValueError(f"{path.name} is no notebook that can be read: move it out of {path.parent}") from None
         if any(_exercise(cell) for cell in cells):
-            found |= _written(path.stem, cells)
-    return found
+            functions |= _written(path.stem, cells)
+    return functions
 
 
 def _exercise(cell: dict[str, Any]) -> str:
@@ -119,7 +119,7 @@ def _written(notebook: str, cells: list[dict[str, Any]]) -> dict[str, Function]:
     """Runs the setup, the Triton answers and what the learner's own cells define, in a module of their own. A cell that
     stops is passed over, as a check would.
     """
-    module, found = types.ModuleType(f"answers_of_{notebook}"), {}
+    module, functions = types.ModuleType(f"answers_of_{notebook}"), {}
     sys.modules[module.__name__] = module  # where Triton looks
     for cell in cells:
         if not _runs(cell):
@@ -132,8 +132,8 @@ def _written(notebook: str, cells: list[dict[str, Any]]) -> dict[str, Function]:
             continue
         function = module.__dict__.get(name := _exercise(cell))
         if callable(function) and not is_stub(function):
-            found[name] = function
-    return found
+            functions[name] = function
+    return functions
 
 
 def _runs(cell: dict[str, Any]) -> bool:

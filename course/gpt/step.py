@@ -26,8 +26,8 @@ def gradients(model: SmallModel, ops: Ops, window: Tensor) -> dict[str, Tensor]:
     """The gradient of the loss on a batch, for each parameter by its name."""
     names, parameters = zip(*model.named_parameters(), strict=True)
     with simulation():
-        found = torch.autograd.grad(model.loss(window.to(model.norm.weight.device), ops), parameters)
-    return dict(zip(names, found, strict=True))
+        gradients = torch.autograd.grad(model.loss(window.to(model.norm.weight.device), ops), parameters)
+    return dict(zip(names, gradients, strict=True))
 
 
 def exact_gradients(model: SmallModel, window: Tensor) -> dict[str, Tensor]:
@@ -35,11 +35,11 @@ def exact_gradients(model: SmallModel, window: Tensor) -> dict[str, Tensor]:
     return gradients(copy.deepcopy(model).double(), PYTORCH, window)
 
 
-def errors(found: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
+def errors(computed: dict[str, Tensor], exact: dict[str, Tensor]) -> dict[str, float]:
     """Returns how far each gradient is from the exact one, as |difference| / |exact|, both Euclidean norms over the
     tensor.
     """
-    return {name: ((found[name].double() - g).norm() / g.norm()).item() for name, g in exact.items()}
+    return {name: ((computed[name].double() - g).norm() / g.norm()).item() for name, g in exact.items()}
 
 
 def train(model: SmallModel, ops: Ops, steps: Iterable[int]) -> list[float]:
@@ -55,7 +55,7 @@ def train(model: SmallModel, ops: Ops, steps: Iterable[int]) -> list[float]:
         for _, window in zip(steps, windows(), strict=False):
             loss = model.loss(window.to(model.norm.weight.device), ops)
             losses.append(loss.item())
-            found = torch.autograd.grad(loss, list(model.parameters()))
-            for p, g, (m, v) in zip(parameters, found, state, strict=True):
+            gradients = torch.autograd.grad(loss, list(model.parameters()))
+            for p, g, (m, v) in zip(parameters, gradients, state, strict=True):
                 ops.adamw_step(p, g, m, v, len(losses), **HOW)
     return losses

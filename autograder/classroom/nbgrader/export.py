@@ -145,8 +145,8 @@ def rows_of(gradebook: Gradebook, courses: CourseDirectory) -> Iterator[dict[str
     Assignments by due date and name, students by name and id: databases differ in how they order accents and what is
     missing.
     """
-    assignments = sorted(gradebook.assignments, key=lambda one: (str(one.duedate or ""), one.name))
-    students = sorted(gradebook.students, key=lambda one: (one.last_name or "", one.first_name or "", one.id))
+    assignments = sorted(gradebook.assignments, key=lambda entry: (str(entry.duedate or ""), entry.name))
+    students = sorted(gradebook.students, key=lambda entry: (entry.last_name or "", entry.first_name or "", entry.id))
     for assignment in assignments:
         for student in students:
             row = dict(_row(gradebook, assignment, student))

@@ -152,9 +152,9 @@ def renewed(converter: Autograde, students: Collection[str]) -> Iterator[str]:
             for submission in gradebook.assignment_submissions(assignment)
             if submission.student_id in students
         ]
-        late = [one for one in every if one.total_seconds_late > 0 or one.late_submission_penalty]
-        before = {one.student_id: one.late_submission_penalty or 0.0 for one in late}
-        names = {one.student_id: [notebook.name for notebook in one.notebooks] for one in late}
+        late = [row for row in every if row.total_seconds_late > 0 or row.late_submission_penalty]
+        before = {row.student_id: row.late_submission_penalty or 0.0 for row in late}
+        names = {row.student_id: [notebook.name for notebook in row.notebooks] for row in late}
     for student, taken in before.items():
         for name in names[student]:
             where = {"student": student, "assignment": assignment, "notebook": name, "db_url": db_url}

@@ -25,7 +25,7 @@ def batch(b: int = 2, h: int = 2, m: int = 12, n: int = 20, d: int = 16) -> Argu
 
 def attention_cases(**upstream: Values) -> tuple[Case, ...]:
     """The cases of a function of q, k, v, key_lengths, causal and scale. upstream: what a gradient takes, too."""
-    return tuple(replace(one, family=FAMILY) for one in also(CASES, **upstream))
+    return tuple(replace(original, family=FAMILY) for original in also(CASES, **upstream))
 
 
 def many_queries(queries: tuple[int, ...], outputs: tuple[bool, ...], **upstream: Values) -> Large:

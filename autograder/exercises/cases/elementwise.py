@@ -100,7 +100,7 @@ def shaped(*shape: int, dtype: torch.dtype = torch.float32, layout: Values = dra
             off_zero(normal(generator, shape, dtype, 3.0)) if p == swept else gradient(generator, shape, dtype)
             for p in parameters
         )
-        return tuple(layout.of(one) for one in drawn)
+        return tuple(layout.of(tensor) for tensor in drawn)
 
     return batch
 
@@ -118,7 +118,7 @@ def first_as(layout: Values) -> BatchMaker:
 def tiny(generator: Generator, parameters: tuple[str, ...], swept: str) -> Args:
     """All but the swept parameter are about 1e-8."""
     drawn = shaped(4096)(generator, parameters, swept)
-    return tuple(one if p == swept else one * 1e-8 for p, one in zip(parameters, drawn, strict=True))
+    return tuple(tensor if p == swept else tensor * 1e-8 for p, tensor in zip(parameters, drawn, strict=True))
 
 
 def with_nan(parameter: str) -> BatchMaker:

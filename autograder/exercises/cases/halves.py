@@ -14,7 +14,7 @@ def in_halves(name: str, hint: str, given: Arguments, *names: str, **more: Any) 
     """
 
     def rounded(dtype: torch.dtype) -> Case:
-        called, told = (text.replace("{}", dtype_name(dtype)) for text in (name, hint))
-        return case(called, told, given.each(draw.same.to(dtype), *names), **more)
+        called, explanation = (text.replace("{}", dtype_name(dtype)) for text in (name, hint))
+        return case(called, explanation, given.each(draw.same.to(dtype), *names), **more)
 
     return tuple(map(rounded, HALVES))

@@ -336,8 +336,10 @@ def losses(*, checked: bool, near_certain: bool, arguments: MakeArguments = as_t
     that set it.
     """
 
-    def complete(one: Case) -> Case:
-        return replace(one, inputs=lambda generator: arguments(generator, *one.inputs(generator)), family=LOSSES)
+    def complete(original: Case) -> Case:
+        return replace(
+            original, inputs=lambda generator: arguments(generator, *original.inputs(generator)), family=LOSSES
+        )
 
     hint = "Raise an IndexError that names the first bad row and its label."
     distinctions = (NEAR_CERTAIN, IGNORED_NAN) if near_certain else (IGNORED_NAN,)

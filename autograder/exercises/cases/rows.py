@@ -272,12 +272,12 @@ def rowwise(*, arguments: MakeArguments = as_they_are) -> tuple[Case, ...]:
     eps needs ``lambda generator, x, *eps: (x,)``.
     """
 
-    def complete(one: Case) -> Case:
+    def complete(original: Case) -> Case:
         def inputs(generator: Generator) -> Args:
-            args = arguments(generator, *one.inputs(generator))
-            return matrices_in_bfloat16(args) if one.name == WIDER else args
+            args = arguments(generator, *original.inputs(generator))
+            return matrices_in_bfloat16(args) if original.name == WIDER else args
 
-        return replace(one, inputs=inputs, family=ROWWISE)
+        return replace(original, inputs=inputs, family=ROWWISE)
 
     return tuple(map(complete, ROWS))
 
@@ -285,16 +285,16 @@ def rowwise(*, arguments: MakeArguments = as_they_are) -> tuple[Case, ...]:
 def backward(*, arguments: MakeArguments) -> tuple[Case, ...]:
     """More cases for a gradient (dy, ...): it also sums over rows, and dy is what another layer handed back."""
 
-    def complete(one: Case, upstream: Values) -> Case:
+    def complete(original: Case, upstream: Values) -> Case:
         """dy as ``upstream`` makes it, everything else as usual."""
 
         def inputs(generator: Generator) -> Args:
-            dy, *rest = arguments(generator, *one.inputs(generator))
+            dy, *rest = arguments(generator, *original.inputs(generator))
             return upstream.of(dy), *rest
 
-        return replace(one, inputs=inputs, family=ROWWISE)
+        return replace(original, inputs=inputs, family=ROWWISE)
 
-    return tuple(complete(one, upstream) for one, upstream in GRADIENTS)
+    return tuple(complete(original, upstream) for original, upstream in GRADIENTS)
 
 
 def nan_in(*parameters: str, of: tuple[str, ...], arguments: MakeArguments) -> tuple[Case, ...]:

@@ -88,11 +88,11 @@ def _without_rows(function: CalledFunction, axis: TimeAxis) -> str:
     """Why rows are not asked about; "" where they are."""
     if axis.dim == 0:
         return "dimension 0 is time"
-    one = (
+    single = (
         isinstance(value, Tensor) and value.dim() and len(value) == 1
         for value in map(function.args.__getitem__, function.places)
     )
-    return "the batch has one" if all(one) else ""
+    return "the batch has one" if all(single) else ""
 
 
 def _of_batch(batch: Batch, name: str, names: tuple[str, ...]) -> Neighbours:
@@ -142,17 +142,19 @@ def _rowless(name: str, rows: int) -> str:
 
 
 def _differences(
-    one: Composition, came: dict[str, Tensor], whole: dict[str, Tensor], left_out: dict[str, str]
+    composition: Composition, results: dict[str, Tensor], whole: dict[str, Tensor], left_out: dict[str, str]
 ) -> Iterator[Difference]:
     """Yields what differs in one call. A result that turns out to have no rows is left out from now on."""
     for output in [*whole]:
-        here = came.get(output)
-        if here is None or here.shape != (len(one.rows), *whole[output].shape[1:]):
+        here = results.get(output)
+        if here is None or here.shape != (len(composition.rows), *whole[output].shape[1:]):
             shape = "is missing" if here is None else f"has shape {tuple(here.shape)}"
-            left_out[output] = f"it {shape} for {one.what}, so that its dimension 0 is not the batch"
+            left_out[output] = f"it {shape} for {composition.what}, so that its dimension 0 is not the batch"
             del whole[output]
             continue
-        places = [*one.compared]
-        of = [one.rows[at] for at in places]
-        if differing := difference(one.what, len(one.rows), output, here[places], whole[output][of], of, places):
+        places = [*composition.compared]
+        of = [composition.rows[at] for at in places]
+        if differing := difference(
+            composition.what, len(composition.rows), output, here[places], whole[output][of], of, places
+        ):
             yield differing

@@ -25,9 +25,9 @@ def text_of(x: Tensor) -> str:
     return f"{x.item():.9g}" if x.is_floating_point() else str(x.item())
 
 
-def ulp_between(one: Tensor, two: Tensor) -> float | None:
+def ulp_between(first: Tensor, second: Tensor) -> float | None:
     """Returns the distance in units of the last place of the second; None where that is no number."""
-    if not one.is_floating_point() or one.itemsize == 1 or not (one.isfinite() and two.isfinite()):
+    if not first.is_floating_point() or first.itemsize == 1 or not (first.isfinite() and second.isfinite()):
         return None
-    exact = two.double()
-    return float((one.double() - exact).abs() / ulp_size(exact, two.dtype))
+    exact = second.double()
+    return float((first.double() - exact).abs() / ulp_size(exact, second.dtype))

@@ -30,18 +30,27 @@ def computed_otherwise(batch: Batch, outputs: list[str], left_out: dict[str, str
     return []
 
 
-def where_they_part(batch: Batch, told: Difference) -> tuple[str, ...]:
+def where_they_part(batch: Batch, difference: Difference) -> tuple[str, ...]:
     """Where the computation of the first element that differs parts from that in the whole batch, as lines of text;
     none where that is not known.
     """
-    chosen = next((composition for composition in compositions(batch.rows) if composition.what == told.called), None)
-    if chosen is None or chosen.beside or told.raised:
+    chosen = next(
+        (composition for composition in compositions(batch.rows) if composition.what == difference.called), None
+    )
+    if chosen is None or chosen.beside or difference.raised:
         return ()
     part, whole = _followed(batch, chosen, {}), _followed(batch, whole_batch(batch.rows), {})
-    if not part or not whole or not part[0][told.output].is_floating_point():
+    if not part or not whole or not part[0][difference.output].is_floating_point():
         return ()
-    words = "with 1 row" if told.rows == 1 else f"with {told.rows} rows", f"with {batch.rows}"
-    return parting_lines(part, whole, told.output, (told.place, *told.element), (told.row, *told.element), words)
+    words = "with 1 row" if difference.rows == 1 else f"with {difference.rows} rows", f"with {batch.rows}"
+    return parting_lines(
+        part,
+        whole,
+        difference.output,
+        (difference.place, *difference.element),
+        (difference.row, *difference.element),
+        words,
+    )
 
 
 def parting_lines(
@@ -85,9 +94,9 @@ def sums_by_atomics(whole: NamedHistories | None, outputs: list[str] | None = No
     return {output: where for output, where in places.items() if where}
 
 
-def _launches(one: FollowedCall, other: FollowedCall, words: tuple[str, str]) -> Iterator[str]:
+def _launches(call: FollowedCall, other: FollowedCall, words: tuple[str, str]) -> Iterator[str]:
     """The launches that do not merely have more programs for more rows, each in words."""
-    for (kernel, grid, constants), (name, whole, others) in zip(one.launches, other.launches, strict=False):
+    for (kernel, grid, constants), (name, whole, others) in zip(call.launches, other.launches, strict=False):
         if kernel != name:
             return
         pairs: list[tuple[Any, Any]] = [(grid, whole)] if _other_grid(grid, whole) else []
@@ -110,9 +119,9 @@ def _in_words(value: str | tuple[int, ...]) -> str:
     return f"grid ({', '.join(map(str, value[: max(kept, 2)]))})"
 
 
-def _followed(batch: Batch, one: Composition, left_out: dict[str, str]) -> NamedHistories | None:
+def _followed(batch: Batch, composition: Composition, left_out: dict[str, str]) -> NamedHistories | None:
     """The results of a call, and the histories of its floats."""
-    followed = batch.followed(one)
+    followed = batch.followed(composition)
     if followed and followed[1].one_by_one:
         kernel, why = followed[1].one_by_one
         left_out["the order of sums"] = f"the programs of `{kernel}` ran one by one ({why}); bits were compared"
@@ -120,13 +129,15 @@ def _followed(batch: Batch, one: Composition, left_out: dict[str, str]) -> Named
     return followed
 
 
-def _other_history(one: Composition, output: str, part: NamedHistories, whole: NamedHistories) -> Difference | None:
+def _other_history(
+    composition: Composition, output: str, part: NamedHistories, whole: NamedHistories
+) -> Difference | None:
     (here, call), (there, other) = part, whole
     if not here[output].is_floating_point() or here[output].itemsize == 1:
         return None
-    differ = call.of(here[output]) != other.of(there[output])[list(one.rows)]
+    differ = call.of(here[output]) != other.of(there[output])[list(composition.rows)]
     if not differ.any():
         return None
     place, *element = (int(at[0]) for at in differ.nonzero())
-    first = one.rows[place], place, tuple(element)
-    return Difference(one.what, len(one.rows), output, int(differ.sum()), differ.size, *first)
+    first = composition.rows[place], place, tuple(element)
+    return Difference(composition.what, len(composition.rows), output, int(differ.sum()), differ.size, *first)

@@ -97,21 +97,21 @@ def _foreseen_only(trial: Trial, examined: Examined) -> Fault | None:
     return fault
 
 
-def _on_probe_input(trial: Trial, probe_input: ProbeInput, came: Outcome) -> Fault | None:
-    if came.trouble:
-        message = f"On other random numbers of the same shape it fails: {came.trouble.message}"
+def _on_probe_input(trial: Trial, probe_input: ProbeInput, outcome: Outcome) -> Fault | None:
+    if outcome.trouble:
+        message = f"On other random numbers of the same shape it fails: {outcome.trouble.message}"
         return Fault(message, FORESEEN, flaw=Flaw.VALUES, near=0.0)
     known = trial.expected.estimate if trial.expected else None
-    fault = _wrong_on(trial, probe_input, came, known)
-    return _wrong_on(trial, probe_input, came, None) if fault and known else fault
+    fault = _wrong_on(trial, probe_input, outcome, known)
+    return _wrong_on(trial, probe_input, outcome, None) if fault and known else fault
 
 
-def _wrong_on(trial: Trial, probe_input: ProbeInput, came: Outcome, estimate: Floors | None) -> Fault | None:
+def _wrong_on(trial: Trial, probe_input: ProbeInput, outcome: Outcome, estimate: Floors | None) -> Fault | None:
     """estimate: of the tolerance, that of the case's own numbers; the probe input's own where it is None, which takes
     long and alone decides against an answer.
     """
     expected = expect(trial.exercise, trial.case, probe_input.args, estimate=estimate)
-    outputs, _ = as_asked(expected, came.outputs)
+    outputs, _ = as_asked(expected, outcome.outputs)
     message = fault_in(expected, outputs, trial.exercise.named(probe_input.args), _OTHER, share=_MOST)
     return Fault(message, FORESEEN, flaw=Flaw.VALUES, near=near(expected, outputs)) if message else None
 
@@ -135,11 +135,11 @@ def fault_in(expected: Expected, outputs: Args, named: dict[str, torch.Tensor], 
     return ""
 
 
-def _same(one: Outcome, other: Outcome, expected: Expected) -> bool:
+def _same(outcome: Outcome, other: Outcome, expected: Expected) -> bool:
     """Returns whether two calls gave the same bits: NaN compares like any other pattern, and what may hold anything is
     left out.
     """
-    first, second = one.outputs, other.outputs
+    first, second = outcome.outputs, other.outputs
     if expected.unwritten and [a.shape for a in first] == [b.shape for b in second]:
         free = [mask.reshape(a.shape) for mask, a in zip(expected.unwritten, first, strict=True)]
         first, second = (

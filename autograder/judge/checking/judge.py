@@ -209,21 +209,21 @@ class _CheckRequest:
         )
         return Judged(result, args=() if case.hidden else args)
 
-    def _judge_cost(self, record: Exercise, found: _Found) -> None:
+    def _judge_cost(self, record: Exercise, judgements: _Found) -> None:
         """Adds what memory and traffic show."""
-        found.cases += judge_memory(record, found.judged)
+        judgements.cases += judge_memory(record, judgements.judged)
         limited = self.settings.backend == "torch" and self.runner.facts.limits_memory
-        if limited and self._all_right(found):
+        if limited and self._all_right(judgements):
             held = judge_process(record, self.runner)
             if held:
-                found.cases = [held.result if c.name == MEMORY else c for c in found.cases]
-                found.troubles += [held.trouble] if held.trouble else []
+                judgements.cases = [held.result if c.name == MEMORY else c for c in judgements.cases]
+                judgements.troubles += [held.trouble] if held.trouble else []
         if self.settings.backend == "triton":
-            found.traffic, more = judge_traffic(record, found.judged)
-            found.cases += more
+            judgements.traffic, more = judge_traffic(record, judgements.judged)
+            judgements.cases += more
 
-    def _all_right(self, found: _Found) -> bool:
-        return _all_right(found.cases, self.settings.required)
+    def _all_right(self, judgements: _Found) -> bool:
+        return _all_right(judgements.cases, self.settings.required)
 
 
 def _starting(start: Callable[[], None]) -> Callable[[Judged], None]:
@@ -248,13 +248,13 @@ def _starting(start: Callable[[], None]) -> Callable[[Judged], None]:
     return see
 
 
-def _bug(record: Exercise, found: _Found) -> Bug | None:
+def _bug(record: Exercise, judgements: _Found) -> Bug | None:
     """Returns whose bug it is. Distinctions are left out: there an answer may fail by rounding alone, and no bug
     explains rounding.
     """
-    judged = [j for j in found.judged if not j.result.bonus]
+    judged = [j for j in judgements.judged if not j.result.bonus]
     telling = [Failing(j.result.name, j.args, j.evidence) for j in judged if j.evidence]
-    return fingerprint(record, telling, frozenset(c.name for c in found.cases if c.status in ("fail", "error")))
+    return fingerprint(record, telling, frozenset(c.name for c in judgements.cases if c.status in ("fail", "error")))
 
 
 def _results(judged: list[Judged], trial: Trial) -> dict[str, Args] | None:
@@ -314,13 +314,13 @@ def _notes(record: Exercise | Witness, judged: list[Judged]) -> tuple[str, ...]:
     return tuple(sentence for operation, sentence in CANNOT_SHOW if operation in used)
 
 
-def _summary(found: _Found, required: tuple[Quality, ...]) -> str:
-    if found.stopped:
-        return found.stopped.sentence
-    wrong = [c for c in found.needed if not counts_as_right(c, required)]
+def _summary(judgements: _Found, required: tuple[Quality, ...]) -> str:
+    if judgements.stopped:
+        return judgements.stopped.sentence
+    wrong = [c for c in judgements.needed if not counts_as_right(c, required)]
     if not wrong:
         return "passed"
-    return f"{len(wrong)} of {len(found.needed)} cases fail, the first is “{wrong[0].name}”"
+    return f"{len(wrong)} of {len(judgements.needed)} cases fail, the first is “{wrong[0].name}”"
 
 
 @cache

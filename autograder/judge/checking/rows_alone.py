@@ -88,27 +88,27 @@ def _in(composition: Composition, trial: Trial, examined: Examined, followed: bo
     return None
 
 
-def _called(one: Composition, trial: Trial) -> Examined:
-    layouts = tuple((dtype, torch.Size((len(one.rows), *shape[1:]))) for dtype, shape in trial.call.layouts)
+def _called(composition: Composition, trial: Trial) -> Examined:
+    layouts = tuple((dtype, torch.Size((len(composition.rows), *shape[1:]))) for dtype, shape in trial.call.layouts)
     call = replace(
-        trial.call, args=_arguments(one, trial.args), layouts=layouts, order=None, probe_input=None, fresh=True
+        trial.call, args=_arguments(composition, trial.args), layouts=layouts, order=None, probe_input=None, fresh=True
     )
     return trial.runner.examine(call)
 
 
-def _arguments(one: Composition, args: Args) -> Args:
+def _arguments(composition: Composition, args: Args) -> Args:
     first = args[0]
     assert isinstance(first, Tensor)
-    return first[list(one.rows)], *args[1:]
+    return first[list(composition.rows)], *args[1:]
 
 
-def _sentence(told: Difference, rows: int) -> str:
-    apart = f", {told.ulp:.3g} ulp apart" if told.ulp else ""
-    at = ", ".join(map(str, (told.row, *told.element)))
+def _sentence(difference: Difference, rows: int) -> str:
+    apart = f", {difference.ulp:.3g} ulp apart" if difference.ulp else ""
+    at = ", ".join(map(str, (difference.row, *difference.element)))
     return (
-        f"A row's result depends on the rows beside it. {_capital(told.called)}: "
-        f"{told.differ:,} of {told.compared:,} elements of {told.output} have other bits than among {rows} rows; the "
-        f"first, {told.output}[{at}], is {told.here} there and {told.whole} here{apart}."
+        f"A row's result depends on the rows beside it. {_capital(difference.called)}: {difference.differ:,} of "
+        f"{difference.compared:,} elements of {difference.output} have other bits than among {rows} rows; the first, "
+        f"{difference.output}[{at}], is {difference.here} there and {difference.whole} here{apart}."
     )
 
 

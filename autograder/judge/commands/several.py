@@ -74,7 +74,7 @@ def _all(record: "Exercise | Witness", options: argparse.Namespace) -> Iterator[
 
         known: dict[int, Checked] = {}
         shown = 0
-        for (number, _), checked in make_all(deque(enumerate(options.files)), [maker(one) for one in workers]):
+        for (number, _), checked in make_all(deque(enumerate(options.files)), [*map(maker, workers)]):
             known[number] = checked
             while shown in known:
                 yield known[shown]
@@ -94,26 +94,26 @@ def _checked(file: Path, record: "Exercise | Witness", options: argparse.Namespa
         return Checked(file, None, f"the check stopped with {type(error).__name__}: {error}")
 
 
-def data(exercise: str, found: list[Checked]) -> dict[str, Any]:
+def data(exercise: str, checks: list[Checked]) -> dict[str, Any]:
     """The results for JSON: each file's report, or why there is none."""
     files = [
         {"file": str(checked.file)}
         | ({"passed": False, "problem": checked.problem} if checked.report is None else checked.report.to_dict())
-        for checked in found
+        for checked in checks
     ]
     return {"exercise": exercise, "passed": all(file["passed"] for file in files), "files": files}
 
 
-def show(found: list[Checked], stdout: TextIO) -> None:
+def show(checks: list[Checked], stdout: TextIO) -> None:
     """Prints a table with a row for each file, and how many passed."""
     rows: list[tuple[str, ...]] = [("file", "verdict", "correct", "portable", "efficient", "cases")]
-    rows += [(visible(str(checked.file)), checked.verdict, *_answers(checked.report)) for checked in found]
+    rows += [(visible(str(checked.file)), checked.verdict, *_answers(checked.report)) for checked in checks]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     print(file=stdout)
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), file=stdout)
-    passed = sum(checked.verdict == "passed" for checked in found)
-    print(f"\n{passed} of {len(found)} files passed.", file=stdout, flush=True)
+    passed = sum(checked.verdict == "passed" for checked in checks)
+    print(f"\n{passed} of {len(checks)} files passed.", file=stdout, flush=True)
 
 
 def _answers(report: "Report | None") -> tuple[str, ...]:

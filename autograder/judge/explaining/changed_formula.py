@@ -28,14 +28,14 @@ class ChangedMeans(TorchDispatchMode):
         if counts:
             self.left -= 1
         if counts and self.left < 0:
-            given, dims, *keepdim = args
+            tensor, dims, *keepdim = args
             keepdim = bool(keepdim and keepdim[0]) or bool((kwargs or {}).get("keepdim"))
             if not self.axis:
                 self.changed = True
-                return given.sum(dims, keepdim)
-            if given.dim() == 2 and keepdim and [dim % 2 for dim in dims] == [1]:
+                return tensor.sum(dims, keepdim)
+            if tensor.dim() == 2 and keepdim and [dim % 2 for dim in dims] == [1]:
                 self.changed = True
-                return func(given, [0], True)
+                return func(tensor, [0], True)
         return func(*args, **(kwargs or {}))
 
 

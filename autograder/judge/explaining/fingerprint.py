@@ -70,17 +70,17 @@ def fingerprint(exercise: Exercise, failures: list[Failing], failing: frozenset[
         if bug.seen_by not in failing:
             continue
         pairs = [(failure, _shared(exercise, bug, failure)) for failure in failures]
-        values = [shared for one, shared in pairs if shared and not isinstance(one.evidence, str)]
+        values = [shared for match, shared in pairs if shared and not isinstance(match.evidence, str)]
         every = [shared for _, shared in pairs if shared]
         telling = values or every  # many bugs raise one error in many cases
         if not values and len(every) < len(pairs):
             continue
-        seen = all(shared.every for one, shared in pairs if shared and one.case == bug.seen_by)
-        if not (telling and seen and min(one.share for one in every) >= EACH):
+        seen = all(shared.every for match, shared in pairs if shared and match.case == bug.seen_by)
+        if not (telling and seen and min(match.share for match in every) >= EACH):
             continue
-        enough = sum(one.distinct for one in telling) >= FEWEST or sum(one.bits for one in telling) >= BITS
-        if enough and sum(one.share for one in telling) >= SHARED * len(telling):
-            likely[bug] = sum(one.share for one in every)
+        enough = sum(match.distinct for match in telling) >= FEWEST or sum(match.bits for match in telling) >= BITS
+        if enough and sum(match.share for match in telling) >= SHARED * len(telling):
+            likely[bug] = sum(match.share for match in every)
     return max(likely, key=lambda bug: likely[bug], default=None)
 
 
@@ -97,11 +97,11 @@ def _telling(failures: list[Failing]) -> list[Failing]:
     return gross or failures
 
 
-def _gross(one: Wrong, error: torch.Tensor) -> torch.Tensor:
+def _gross(wrong: Wrong, error: torch.Tensor) -> torch.Tensor:
     """Returns whether no rounding explains an error, in ulp. A wrong float8 is another number, as an integer is."""
-    if not one.actual.dtype.is_floating_point or one.actual.dtype in FLOAT8:
-        return error > one.allowed
-    return (error > HALVED.get(one.actual.dtype, GROSS)) & ~(error <= BEYOND * one.allowed)
+    if not wrong.actual.dtype.is_floating_point or wrong.actual.dtype in FLOAT8:
+        return error > wrong.allowed
+    return (error > HALVED.get(wrong.actual.dtype, GROSS)) & ~(error <= BEYOND * wrong.allowed)
 
 
 def wild_outputs(exercise: Exercise, bug: Bug, args: Args) -> list[tuple[torch.Tensor, ...]]:
@@ -130,7 +130,7 @@ def _shared(exercise: Exercise, bug: Bug, failing: Failing) -> _Shared | None:
     if isinstance(evidence, str):
         return _Shared(1, 0, False) if evidence == _UNATTACHED else None
     made_to_see_it = failing.case == bug.seen_by
-    return max((_compared(evidence, theirs, made_to_see_it) for theirs in computed), key=lambda one: one.share)
+    return max((_compared(evidence, theirs, made_to_see_it) for theirs in computed), key=lambda match: match.share)
 
 
 def _compared(evidence: list[Wrong], theirs: Args, made_to_see_it: bool) -> _Shared:
@@ -167,6 +167,6 @@ def _small(output: Wrong, error: torch.Tensor) -> torch.Tensor:
     return error * output.sizes <= CLOSE * (finite.max() if finite.numel() else 0.0)
 
 
-def _digits(one: Wrong, off: torch.Tensor) -> torch.Tensor:
+def _digits(wrong: Wrong, off: torch.Tensor) -> torch.Tensor:
     """Returns how many binary digits of its error an element shares."""
-    return (one.error / off.clamp(min=0.5)).clamp(min=1).log2().clamp(max=PRECISION.get(one.actual.dtype, 24))
+    return (wrong.error / off.clamp(min=0.5)).clamp(min=1).log2().clamp(max=PRECISION.get(wrong.actual.dtype, 24))

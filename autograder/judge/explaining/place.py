@@ -37,7 +37,7 @@ def place(output: str, wrong: torch.Tensor, exact: torch.Tensor, near: torch.Ten
 def _groups(wrong: torch.Tensor, named: Mapping[str, Any]) -> Iterator[DimensionGroup]:
     whole = {name: value for name, value in named.items() if isinstance(value, int) and not isinstance(value, bool)}
     tensors = [(name, value) for name, value in named.items() if isinstance(value, torch.Tensor) and value.dim()]
-    for name, value in sorted(tensors, key=lambda one: one[1].is_floating_point()):
+    for name, value in sorted(tensors, key=lambda item: item[1].is_floating_point()):
         if value.shape != wrong.shape[: value.dim()]:
             continue
         spread = value.reshape(*value.shape, *[1] * (wrong.dim() - value.dim())).expand(wrong.shape)

@@ -115,110 +115,120 @@ def relation(
     for find in (*simple, _changed, _otherwise, _misplaced, _by_step, _by_input, _by_line):
         if sentence := find(call):
             return sentence
-    given = {name: comparable(a) if isinstance(a, torch.Tensor) else a for name, a in call.named.items()}
-    return next(filter(None, (place(one.name, one.mask, one.exact, one.near, given) for one in call.wrong)), "")
+    arguments = {name: comparable(a) if isinstance(a, torch.Tensor) else a for name, a in call.named.items()}
+    return next(
+        filter(None, (place(output.name, output.mask, output.exact, output.near, arguments) for output in call.wrong)),
+        "",
+    )
 
 
 def _wrong(expected: Expected, compared: Sequence[Comparison], outputs: Args) -> Iterator[_Output]:
-    for number, (one, actual) in enumerate(zip(compared, outputs, strict=True)):
-        if one.wrong is not None and one.wrong.any():
+    for number, (comparison, actual) in enumerate(zip(compared, outputs, strict=True)):
+        if comparison.wrong is not None and comparison.wrong.any():
             near = expected.allowed[number] * expected.sizes[number]
             name, exact = expected.names[number], expected.values[number].double()
             rounding = torch.finfo(actual.dtype).eps if actual.is_floating_point() else 0.0
-            yield _Output(number, name, actual.detach().double(), exact, near, one.wrong, rounding)
+            yield _Output(number, name, actual.detach().double(), exact, near, comparison.wrong, rounding)
 
 
 def _terms_off(call: WrongCall) -> Iterator[_Output]:
     """The wrong outputs; then each less an input that may be its last term, such as ``y - bias``."""
     yield from call.wrong
-    for one in call.wrong:
+    for output in call.wrong:
         for name, value in Tree(call.args).named(call.exercise.parameters).items():
-            if one.exact.dim() == 2 and value.is_floating_point() and value.shape == one.exact.shape[1:]:
+            if output.exact.dim() == 2 and value.is_floating_point() and value.shape == output.exact.shape[1:]:
                 last = value.double()
-                yield replace(one, name=f"{one.name} - {name}", actual=one.actual - last, exact=one.exact - last)
+                yield replace(
+                    output, name=f"{output.name} - {name}", actual=output.actual - last, exact=output.exact - last
+                )
 
 
 def _kept(call: WrongCall) -> str:
     """Results of an earlier call."""
     for name, outputs in call.earlier.items():
-        for one in (one for one in call.wrong if one.number < len(outputs)):  # a list that is written had fewer tensors
-            before = outputs[one.number]
-            same = before.shape == one.actual.shape and torch.equal(before.double(), one.actual)
-            if same and one.actual.unique().numel() >= FEWEST:
-                return f"{one.name} is, bit for bit, the result of the case “{name}”: keep nothing of an earlier call."
+        # A list that is written had fewer tensors.
+        for output in (output for output in call.wrong if output.number < len(outputs)):
+            before = outputs[output.number]
+            same = before.shape == output.actual.shape and torch.equal(before.double(), output.actual)
+            if same and output.actual.unique().numel() >= FEWEST:
+                return (
+                    f"{output.name} is, bit for bit, the result of the case “{name}”: keep nothing of an earlier call."
+                )
     return ""
 
 
 def _copied(call: WrongCall) -> str:
     """The values of another output, or of an input."""
-    found = {}
-    for one in call.wrong:
+    sources = {}
+    for output in call.wrong:
         for number, values in enumerate(call.expected.values):
             near = call.expected.allowed[number] * call.expected.sizes[number]
-            if number != one.number and values.shape == one.exact.shape and one.is_guessed((values, near)):
-                found[one.number] = number
-    for first, second in found.items():
+            if number != output.number and values.shape == output.exact.shape and output.is_guessed((values, near)):
+                sources[output.number] = number
+    for first, second in sources.items():
         names = call.expected.names[first], call.expected.names[second]
-        if found.get(second) == first:
+        if sources.get(second) == first:
             return f"{names[0]} and {names[1]} are exchanged."
         return f"{names[0]} has the values that {names[1]} should have."
-    for one in call.wrong:
+    for output in call.wrong:
         for name, value in Tree(call.args).named(call.exercise.parameters).items():
-            if value.shape != one.exact.shape:
+            if value.shape != output.exact.shape:
                 continue
             values = value.double()
-            near = one.near * (values / one.exact).abs().clamp(max=1.0)  # of right values that may be far larger
-            if one.is_guessed((values, near)):
-                return f"{one.name} has the values of the input {name}."
+            near = output.near * (values / output.exact).abs().clamp(max=1.0)  # of right values that may be far larger
+            if output.is_guessed((values, near)):
+                return f"{output.name} has the values of the input {name}."
     return ""
 
 
 def _constant(call: WrongCall) -> str:
     """One value in all wrong elements."""
-    for one in call.wrong:
-        values, right = one.actual[one.mask], one.exact[one.mask]
+    for output in call.wrong:
+        values, right = output.actual[output.mask], output.exact[output.mask]
         if right.unique().numel() >= 2 * FEWEST and values.numel() and bool((values == values[0]).all()):
-            where = "everywhere" if one.mask.all() else "in every wrong element"
-            return f"{one.name} is {values[0]:g}{_right_at(one, values[0])} {where}."
+            where = "everywhere" if output.mask.all() else "in every wrong element"
+            return f"{output.name} is {values[0]:g}{_right_at(output, values[0])} {where}."
     return ""
 
 
-def _right_at(one: _Output, value: torch.Tensor) -> str:
+def _right_at(output: _Output, value: torch.Tensor) -> str:
     """The first or last element, in words, where this is its right value; "" of 0 and of other values."""
     for at in (0, -1) if value else ():
-        if (one.exact.flatten()[at] - value).abs() <= one.near.flatten()[at]:
+        if (output.exact.flatten()[at] - value).abs() <= output.near.flatten()[at]:
             return f", which is right for the {'last' if at else 'first'} element alone,"
     return ""
 
 
 def _scaled(call: WrongCall) -> str:
     """A constant factor."""
-    for one in _terms_off(call):
-        factor, apart = _ratio(one)
-        guess = _times(one, torch.tensor(factor))
-        if factor and apart < KNOWN and one.is_guessed(guess, fitted=1):
-            everywhere = one.is_guessed(guess, everywhere=True, fitted=1)
-            start = f"{one.name} is" if everywhere else f"Where {one.name} is wrong, it is"
+    for output in _terms_off(call):
+        factor, apart = _ratio(output)
+        guess = _times(output, torch.tensor(factor))
+        if factor and apart < KNOWN and output.is_guessed(guess, fitted=1):
+            everywhere = output.is_guessed(guess, everywhere=True, fitted=1)
+            start = f"{output.name} is" if everywhere else f"Where {output.name} is wrong, it is"
             if abs(factor + 1) <= apart:
                 return f"{start} what is right with the other sign."
             return f"{start} {spelled(factor, apart, call.named)} times what is right."
     return ""
 
 
-def _times(one: _Output, factor: torch.Tensor) -> Guess:
+def _times(output: _Output, factor: torch.Tensor) -> Guess:
     """Returns what is right times a factor; a wrong term may have cost as many digits again."""
-    return one.exact * factor, 2 * one.near * factor.abs().clamp(min=1.0)
+    return output.exact * factor, 2 * output.near * factor.abs().clamp(min=1.0)
 
 
-def _ratio(one: _Output) -> tuple[float, float]:
+def _ratio(output: _Output) -> tuple[float, float]:
     """The median of actual / exact over the wrong elements that are not small; how far, relatively, it may be off."""
-    told = one.mask & one.exact.isfinite() & one.actual.isfinite() & one.near.isfinite() & (one.exact != 0)
-    if not told.any():
+    finite = (
+        output.mask & output.exact.isfinite() & output.actual.isfinite() & output.near.isfinite() & (output.exact != 0)
+    )
+    if not finite.any():
         return 0.0, 0.0
-    large = told & (one.exact.abs() >= one.exact[told].abs().median())
-    ratios = one.actual[large] / one.exact[large]
+    large = finite & (output.exact.abs() >= output.exact[finite].abs().median())
+    ratios = output.actual[large] / output.exact[large]
     factor = float(ratios.median())
-    apart = float((one.near[large] / one.exact[large].abs()).median())
+    apart = float((output.near[large] / output.exact[large].abs()).median())
     return factor, apart / max(abs(factor), 1e-300) if factor else 0.0
 
 
@@ -333,22 +343,22 @@ def _by_step(call: WrongCall) -> str:
     return f"{_listed(fitting[best[0]])} as if {best[0]} in {exercise.summary}." if len(best) == 1 else ""
 
 
-def _fits(one: _Output, values: torch.Tensor) -> bool:
+def _fits(output: _Output, values: torch.Tensor) -> bool:
     """Returns whether these values of a changed formula, one of a hundred, are the answer's. Each may be off by as
     large a share as half of the right ones may. Integers, of which there are few, come out alike by accident.
     """
-    if values.shape != one.exact.shape or not one.rounding:
+    if values.shape != output.exact.shape or not output.rounding:
         return False
-    shares = (one.near / one.exact.abs())[one.near.isfinite() & one.exact.isfinite() & (one.exact != 0)]
-    near = torch.maximum(one.near, shares.median() * values.double().abs())
-    return one.is_guessed((values, near), everywhere=True, fitted=1)
+    shares = (output.near / output.exact.abs())[output.near.isfinite() & output.exact.isfinite() & (output.exact != 0)]
+    near = torch.maximum(output.near, shares.median() * values.double().abs())
+    return output.is_guessed((values, near), everywhere=True, fitted=1)
 
 
-def _is_result(one: _Output, other: Expected) -> bool:
-    values, near = other.values[one.number], other.allowed[one.number] * other.sizes[one.number]
-    if values.dim() == one.exact.dim() == 2 and values.shape[1] > one.exact.shape[1]:  # of rows that went on
-        values, near = (t[:, : one.exact.shape[1]] for t in (values, near))
-    return values.shape == one.exact.shape and one.is_guessed((values, near), everywhere=True)
+def _is_result(output: _Output, other: Expected) -> bool:
+    values, near = other.values[output.number], other.allowed[output.number] * other.sizes[output.number]
+    if values.dim() == output.exact.dim() == 2 and values.shape[1] > output.exact.shape[1]:  # of rows that went on
+        values, near = (t[:, : output.exact.shape[1]] for t in (values, near))
+    return values.shape == output.exact.shape and output.is_guessed((values, near), everywhere=True)
 
 
 def _listed(names: list[str]) -> str:
@@ -375,5 +385,5 @@ def _by_line(call: WrongCall) -> str:
     return ""
 
 
-def _medians(values: torch.Tensor, told: torch.Tensor, dim: int) -> torch.Tensor:
-    return values.masked_fill(~told, math.nan).nanmedian(dim, keepdim=True).values
+def _medians(values: torch.Tensor, mask: torch.Tensor, dim: int) -> torch.Tensor:
+    return values.masked_fill(~mask, math.nan).nanmedian(dim, keepdim=True).values

@@ -77,9 +77,9 @@ def judged(
     return _report(replace(data, cases=cases), both, method, refused + left_out, kinds)
 
 
-def _smallest(both: Both, record: Compared, runner: Runner, settings: Settings, found: ReportData) -> dict[str, str]:
+def _smallest(both: Both, record: Compared, runner: Runner, settings: Settings, report: ReportData) -> dict[str, str]:
     """Of the first family with wrong values, the smallest input that fails, in a sentence."""
-    failing = (case for case in found.cases if case.status == "fail" and case.failure)
+    failing = (case for case in report.cases if case.status == "fail" and case.failure)
     first, cases = next(failing, None), {case.name: (n, case) for n, case in enumerate(record.cases)}
     if first is None or first.name not in cases:
         return {}

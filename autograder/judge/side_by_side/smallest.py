@@ -110,8 +110,8 @@ def _at_size(dimension: Dimension, size: int, args: Args) -> Args:
 
 
 def _at(number: int, change: Callable[[Tensor], Tensor]) -> Callable[[Args], Args]:
-    def changed(given: Tensor) -> Tensor:
-        return change(comparable(given)).to(given.dtype)
+    def changed(tensor: Tensor) -> Tensor:
+        return change(comparable(tensor)).to(tensor.dtype)
 
     return lambda args: (*args[:number], changed(args[number]), *args[number + 1 :])
 

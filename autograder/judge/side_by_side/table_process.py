@@ -82,7 +82,7 @@ def _told(cause: Cause) -> dict[str, Any]:
     return {
         "kind": cause.kind,
         "message": cause.message[:TEXT],
-        "families": [one.name for one in cause.cases],
+        "families": [family.name for family in cause.cases],
         "inputs": case.hint,
         "worst": worst
         and {"output": worst.output, "index": worst.index, "got": str(worst.got), "expected": str(worst.expected)},

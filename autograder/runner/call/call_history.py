@@ -41,7 +41,7 @@ class ResultOperators(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Args = (), kwargs: dict[str, Any] | None = None) -> Any:
         result, name = func(*args, **(kwargs or {})), ATEN.base(schema(func).name)
         if not self.emulator.launching and name in ATEN.compute:
-            shapes = [tuple(one.shape) for one in Tree(args).tensors[:1]]
+            shapes = [tuple(argument.shape) for argument in Tree(args).tensors[:1]]
             for tensor in Tree.of(result).tensors:
                 storage = tensor.untyped_storage()
                 self._made[storage.data_ptr()] = f"`{name}` of PyTorch on a tensor of shape {shapes[0]}", storage
@@ -112,9 +112,9 @@ class FollowedCall:
         return self.histories.of(tensor)  # type: ignore[no-any-return]
 
 
-def parting(one: FollowedElement, other: FollowedElement) -> tuple[str, ...]:
+def parting(element: FollowedElement, other: FollowedElement) -> tuple[str, ...]:
     """Where two elements part, in words: what is done in the one call, and what in the other; none where they do not,
     or that is not found.
     """
-    steps = one.parting(other)
+    steps = element.parting(other)
     return (steps.here, steps.there) if steps and steps.here != steps.there else ()

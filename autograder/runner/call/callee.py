@@ -240,7 +240,7 @@ def _of_module(module: nn.Module, what: str) -> Callee:
     return Callee(call, name, _signature(module.forward), parameters, modules=tuple(module.modules()))
 
 
-def _flat(found: object, name: str) -> tuple[Tensor, ...]:
+def _flat(results: object, name: str) -> tuple[Tensor, ...]:
     tensors: list[Tensor] = []
 
     def take(value: object) -> None:
@@ -254,7 +254,7 @@ def _flat(found: object, name: str) -> tuple[Tensor, ...]:
         elif value is not None:
             raise CompareError(f"{name} returns {type(value).__name__} among its results: return tensors alone")
 
-    take(found)
+    take(results)
     return tuple(tensors)
 
 

@@ -88,7 +88,7 @@ class Contract:
         if len(results) > len(self.outputs):
             arguments = dict(zip(self.parameters, args, strict=False))
             written = Tree(tuple(arguments[name] for name in self.writes if name in arguments)).tensors
-            return tuple(one for one in results if not any(_is(one, tensor) for tensor in written))
+            return tuple(output for output in results if not any(_is(output, tensor) for tensor in written))
         return results
 
     def written(self, args: Args) -> dict[str, torch.Tensor]:
@@ -135,8 +135,8 @@ class Contract:
         return cls(**data | names | sets | {"form": CallForm.of(data["form"]) if data["form"] else None})
 
 
-def _is(one: object, tensor: torch.Tensor) -> bool:
+def _is(result: object, tensor: torch.Tensor) -> bool:
     """Returns whether it is this tensor, or the same view of its memory, as a replay has it."""
-    if not isinstance(one, torch.Tensor) or one.shape != tensor.shape or one.stride() != tensor.stride():
+    if not isinstance(result, torch.Tensor) or result.shape != tensor.shape or result.stride() != tensor.stride():
         return False
-    return one is tensor or one.data_ptr() == tensor.data_ptr()
+    return result is tensor or result.data_ptr() == tensor.data_ptr()

@@ -100,8 +100,8 @@ def _bytes(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
 
 
-def shares_memory(one: torch.Tensor, other: object) -> bool:
+def shares_memory(tensor: torch.Tensor, other: object) -> bool:
     """Returns whether both are tensors in the same memory."""
     if not isinstance(other, torch.Tensor) or not other.numel():
         return False
-    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return tensor.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()

@@ -11,12 +11,12 @@ import torch
 _UPSTREAM = (-0.75, 0.625, -0.5, 0.875, -0.875, 0.375, -0.625, 0.75)  # not 1, so that nobody can leave it out
 
 
-def upstream_of(given: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
+def upstream_of(result: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
     """Returns what arrives from above at a result of this shape where the gradient of ``given`` is asked for: a number
     for each element. They follow from all values of ``given``, whatever their dtype, so that no answer has them by
     heart.
     """
-    values = given.detach().double().nan_to_num().contiguous()
+    values = result.detach().double().nan_to_num().contiguous()
     drawn = np.random.default_rng(zlib.crc32(values.numpy().tobytes())).choice(_UPSTREAM, math.prod(shape))
     return torch.from_numpy(drawn).float().reshape(tuple(shape))
 

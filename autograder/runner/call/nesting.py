@@ -177,11 +177,11 @@ def _parts(value: Any) -> tuple[tuple[str | int, ...], tuple[Any, ...]]:
     if type(value) in (dict, OrderedDict):
         return tuple(value), tuple(value.values())
     if is_dataclass(value) and not isinstance(value, type):
-        names = tuple(one.name for one in fields(value))
+        names = tuple(member.name for member in fields(value))
         return names, tuple(getattr(value, name) for name in names)
     inside = value if isinstance(value, dict | set | frozenset | list | tuple) else getattr(value, "__dict__", {})
     inside = inside.values() if isinstance(inside, dict) else inside
-    if not isinstance(value, torch.Tensor) and any(isinstance(one, torch.Tensor) for one in inside):
+    if not isinstance(value, torch.Tensor) and any(isinstance(member, torch.Tensor) for member in inside):
         raise NotNested(
             f"of the example is a {type(value).__name__}, which holds tensors and is not taken apart: pass them as a "
             "tuple, a list, a dict, a named tuple or a dataclass, or each as an argument of its own"

@@ -133,7 +133,9 @@ def packages() -> dict[str, Diagnosis]:
     diagnoses = {requirement.name: package(requirement) for requirement in wanted}
     if not wanted or any(diagnoses[name].state == "ok" for name in OF_THE_COURSE):
         return diagnoses
-    rest = {one.name: diagnoses[one.name] for one in wanted if "extra" not in str(one.marker)}
+    rest = {
+        dependency.name: diagnoses[dependency.name] for dependency in wanted if "extra" not in str(dependency.marker)
+    }
     line = "the course (nbgrader, jupyterlab and others) is not installed: checking kernels needs none of it"
     return rest | {COURSE: Diagnosis(COURSE, "absent", line)}
 

@@ -67,11 +67,11 @@ class CallMemory:
             for call, room in zip(self._calls, self._rooms, strict=True)
         ]
 
-    def proceed(self, made: int, reports: bytes) -> bool:
+    def proceed(self, number: int, reports: bytes) -> bool:
         """Returns whether to make another call after ``made`` calls; if so, writes its arguments to memory."""
-        self._look(made)
-        last, following = self._calls[made - 1 : made + 1]
-        if last.needed and outcomes.failed(reports, made):
+        self._look(number)
+        last, following = self._calls[number - 1 : number + 1]
+        if last.needed and outcomes.failed(reports, number):
             return False
         if following.args is not last.args:
             self._put(following.args)
@@ -92,12 +92,12 @@ class CallMemory:
             outcome.mutated = self._mutated(call.args)
         return child_outcomes
 
-    def _look(self, made: int) -> None:
+    def _look(self, number: int) -> None:
         """Keeps what the last of the calls left in the arguments that it writes."""
-        args = self._calls[made - 1].args
+        args = self._calls[number - 1].args
         writes = self._contract.written(args)
         left = (self.inputs.tensor(layout).clone() for name, layout, _ in self._laid_out(args) if name in writes)
-        self._left.setdefault(made, tuple(left))
+        self._left.setdefault(number, tuple(left))
 
     def _put(self, args: Args) -> None:
         for layout, tensor in zip(self._layouts, Tree(args).tensors, strict=True):

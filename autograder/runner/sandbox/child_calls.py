@@ -51,9 +51,9 @@ class Asked:
     second: Came | None = None
 
     @classmethod
-    def of(cls, came: Sequence[Came]) -> "Asked":
+    def of(cls, replies: Sequence[Came]) -> "Asked":
         """Returns what came of the calls that were started, in order: one at least."""
-        probe_input, first, second, *_ = *came, None, None
+        probe_input, first, second, *_ = *replies, None, None
         assert probe_input is not None
         return cls(probe_input, first or probe_input, second)
 

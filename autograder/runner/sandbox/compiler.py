@@ -247,13 +247,13 @@ def _answer(reply: WireJson) -> WireJson:
     return {name: clean(value) if isinstance(value, str) else value for name, value in reply.items()}
 
 
-def _is_thread(given: WireJson) -> bool:
+def _is_thread(thread: WireJson) -> bool:
     """Returns whether it is what a worker counts for a thread: numbers that can be computed with, and short notes."""
-    notes = given.get("notes")
-    if given.keys() != compile_worker.THREAD or not isinstance(notes, list) or len(notes) > _NOTES:
+    notes = thread.get("notes")
+    if thread.keys() != compile_worker.THREAD or not isinstance(notes, list) or len(notes) > _NOTES:
         return False
-    counts = [given[name] for name in given.keys() - {"notes", "loads", "stores"}]
-    counts += [*checked.fields(given["loads"]).values(), *checked.fields(given["stores"]).values()]
+    counts = [thread[name] for name in thread.keys() - {"notes", "loads", "stores"}]
+    counts += [*checked.fields(thread["loads"]).values(), *checked.fields(thread["stores"]).values()]
     return all(isinstance(note, str) and note == clean(note) for note in notes) and all(
         isinstance(count, int | float) and 0 <= count < 2**62 for count in counts
     )

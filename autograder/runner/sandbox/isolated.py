@@ -159,10 +159,10 @@ class Isolated:
         """The call and nothing else, in the process of the last one."""
         return self._alone(ChildCall(call.args, 0, order, fill), call)
 
-    def _alone(self, made: ChildCall, call: Call, limits: Limits | None = None) -> Outcome:
+    def _alone(self, child_call: ChildCall, call: Call, limits: Limits | None = None) -> Outcome:
         """The outcome of one call. limits: in a process of its own, which has these."""
-        came, *_ = self._ask(self._job_of(call), [made], call.layouts, limits=limits, alone=limits is not None)
-        return came.outcome
+        reply, *_ = self._ask(self._job_of(call), [child_call], call.layouts, limits=limits, alone=limits is not None)
+        return reply.outcome
 
     def _torch(self, call: Call) -> "_ExaminedIsolated":
         """Calls the answer on a probe input, then twice on the arguments."""

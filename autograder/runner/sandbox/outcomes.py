@@ -98,10 +98,10 @@ def _is_unattached(report: Status) -> bool:
     return tensors and report.trouble is not None and report.trouble.code == Trouble.UNATTACHED
 
 
-def failed(reports: bytes, made: int) -> bool:
+def failed(reports: bytes, number: int) -> bool:
     """Returns whether the last of the ``made`` calls is known to have failed."""
     try:
-        return status.read(reports.split(b"\n")[made - 1], "").trouble is not None
+        return status.read(reports.split(b"\n")[number - 1], "").trouble is not None
     except MalformedReport:
         return True
 

@@ -50,7 +50,7 @@ class FileView:
         hidden = {*self.hidden, *(() if composed else _compositions())}
         around = {str(folder) for path in hidden for folder in Path(path).parents}
         readable, listable = [], []
-        queue = [path for path in self.readable if not any(_within(path, one) for one in self.hidden)]
+        queue = [path for path in self.readable if not any(_within(path, root) for root in self.hidden)]
         while queue:
             path = queue.pop()
             if path in hidden:

@@ -227,8 +227,8 @@ class Proof(Examined):
                 return ""
         calls = [ChildCall(self.call.args, room, choice=self.call.choice) for room in (0, 1)]
         ask, job = self._answer.ask, dict(self._answer.job)
-        outcomes = [one for one, _ in ask(job, calls, self.call.layouts, alone=True)]
-        if trouble := next((one.trouble for one in outcomes if one.trouble), None):
+        outcomes = [run for run, _ in ask(job, calls, self.call.layouts, alone=True)]
+        if trouble := next((run.trouble for run in outcomes if run.trouble), None):
             return f"Called twice in one process, it fails: {trouble.message}"
         return "" if _same_bits(*outcomes) else _KEPT
 
@@ -236,9 +236,9 @@ class Proof(Examined):
     def _recorded(self) -> RecordedPlan | Outcome:
         return self._read(self._asked.probe_input)
 
-    def _read(self, came: Came) -> RecordedPlan | Outcome:
+    def _read(self, reply: Came) -> RecordedPlan | Outcome:
         """A checked plan and the kernels it launches; an outcome with the trouble where there is none."""
-        outcome, report = came
+        outcome, report = reply
         if outcome.trouble:
             return outcome
         try:
@@ -258,15 +258,15 @@ class Proof(Examined):
                 outcome.trouble = replace(outcome.trouble, kind="refused", message=message)
         return outcomes
 
-    def _checked(self, given: object) -> dict[str, Any]:
+    def _checked(self, record: object) -> dict[str, Any]:
         """The plan that a child reported. Raises BadPlan."""
-        if not isinstance(given, dict) or "reason" in given:
-            reason = given.get("reason") if isinstance(given, dict) else ""
+        if not isinstance(record, dict) or "reason" in record:
+            reason = record.get("reason") if isinstance(record, dict) else ""
             raise plan.BadPlan(clean(reason) if reason and isinstance(reason, str) else "the launches are not known")
         ops = ATEN.memory | self._answer.allowed | self._answer.finishing
         if self._answer.gradients:
-            ops |= {name for name in plan.operators(given) if ATEN.permits(f"aten::{name}", gradients=True)}
-        steps = plan.check(given, len(Tree(self.call.args).tensors), ops, self._answer.memory)
+            ops |= {name for name in plan.operators(record) if ATEN.permits(f"aten::{name}", gradients=True)}
+        steps = plan.check(record, len(Tree(self.call.args).tensors), ops, self._answer.memory)
         if any(size > 1 for step in self._finishing(steps) for size in _sizes(step)):
             raise plan.BadPlan("PyTorch's arithmetic on more than one number; this exercise wants it in the kernel")
         return steps
@@ -298,10 +298,10 @@ def _sizes(step: dict[str, Any]) -> Iterator[int]:
     return plan.sizes([*step["args"], *step["kwargs"].values()])
 
 
-def _same_bits(one: Outcome, other: Outcome) -> bool:
+def _same_bits(outcome: Outcome, other: Outcome) -> bool:
     if not other.outputs:
         return False
-    return Tree(one.outputs).same_bits(other.outputs)
+    return Tree(outcome.outputs).same_bits(other.outputs)
 
 
 def _signatures(outcome: Outcome) -> list[str]:

@@ -93,72 +93,72 @@ def _parts(values: Any) -> tuple[str, ...]:
     return tuple(checked.part(value) for value in checked.items(values)[:MANY])
 
 
-def _trouble(given: Any) -> Trouble | None:
-    if given is None:
+def _trouble(record: Any) -> Trouble | None:
+    if record is None:
         return None
-    kind = given["kind"]
+    kind = record["kind"]
     if kind not in KINDS:
         raise TypeError("unknown trouble")
-    message, details = checked.text(given["message"], checked.SENTENCE), checked.text(given["details"], DETAILS)
-    error, code = checked.text(given["error"], 100), checked.text(given["code"], 100)
-    at, place = (checked.text(given[name], checked.SENTENCE) for name in ("at", "place"))
-    operator = checked.text(given["operator"], 100)
-    purpose = given["on_purpose"] is True
+    message, details = checked.text(record["message"], checked.SENTENCE), checked.text(record["details"], DETAILS)
+    error, code = checked.text(record["error"], 100), checked.text(record["code"], 100)
+    at, place = (checked.text(record[name], checked.SENTENCE) for name in ("at", "place"))
+    operator = checked.text(record["operator"], 100)
+    purpose = record["on_purpose"] is True
     return Trouble(kind, message, details, error, code, at, place=place, operator=operator, on_purpose=purpose)
 
 
-def _findings(given: Any) -> tuple[Finding, ...]:
-    return tuple(_finding(item) for item in checked.items(given)[:MANY])
+def _findings(records: Any) -> tuple[Finding, ...]:
+    return tuple(_finding(item) for item in checked.items(records)[:MANY])
 
 
-def _finding(given: Any) -> Finding:
-    if given["kind"] not in Finding.KINDS:
+def _finding(record: Any) -> Finding:
+    if record["kind"] not in Finding.KINDS:
         raise TypeError("unknown finding")
     return Finding(
-        given["kind"],
-        checked.text(given["message"], checked.SENTENCE),
-        kernel=checked.text(given["kernel"], _VALUE_LENGTH),
-        tensor=checked.text(given["tensor"], _VALUE_LENGTH),
-        line=checked.count(given["line"]),
-        source=checked.text(given["source"], 200),
+        record["kind"],
+        checked.text(record["message"], checked.SENTENCE),
+        kernel=checked.text(record["kernel"], _VALUE_LENGTH),
+        tensor=checked.text(record["tensor"], _VALUE_LENGTH),
+        line=checked.count(record["line"]),
+        source=checked.text(record["source"], 200),
     )
 
 
-def _outputs(given: Any) -> tuple[Described, ...] | None:
-    return None if given is None else tuple(_output(item) for item in checked.items(given)[:_OUTPUTS])
+def _outputs(records: Any) -> tuple[Described, ...] | None:
+    return None if records is None else tuple(_output(item) for item in checked.items(records)[:_OUTPUTS])
 
 
-def _output(given: Any) -> Described:
-    if "value" in given:
-        value = given["value"]
+def _output(record: Any) -> Described:
+    if "value" in record:
+        value = record["value"]
         if isinstance(value, str):
             return Described(None, value=checked.clean(value, _VALUE_LENGTH))
         if not isinstance(value, int | float | None) or (isinstance(value, int) and abs(value) >= 2**63):
             raise TypeError("not a number")
         return Described(None, value=value)
-    shape = tuple(checked.count(size) for size in checked.items(given["shape"]))
+    shape = tuple(checked.count(size) for size in checked.items(record["shape"]))
     if len(shape) > 64:
         raise TypeError("too many dimensions")
-    return Described(DTYPES[given["dtype"]], shape)
+    return Described(DTYPES[record["dtype"]], shape)
 
 
-def _traffic(given: Any) -> dict[str, dict[str, int]]:
-    rows = list(checked.fields(given).items())[:MANY]
+def _traffic(record: Any) -> dict[str, dict[str, int]]:
+    rows = list(checked.fields(record).items())[:MANY]
     return {
         checked.part(name): {key: checked.count(moved[key]) for key in ("loaded", "stored")} for name, moved in rows
     }
 
 
-def _launches(given: Any, source: str) -> tuple[KernelLaunch | str, ...]:
-    if len(checked.items(given)) > _LAUNCHES:
+def _launches(records: Any, source: str) -> tuple[KernelLaunch | str, ...]:
+    if len(checked.items(records)) > _LAUNCHES:
         raise TypeError("too many launches")
-    return tuple(_launch(launch, source) for launch in given)
+    return tuple(_launch(launch, source) for launch in records)
 
 
-def _launch(given: Any, source: str) -> KernelLaunch | str:
-    if isinstance(given, str):
-        return checked.clean(given)
+def _launch(record: Any, source: str) -> KernelLaunch | str:
+    if isinstance(record, str):
+        return checked.clean(record)
     try:
-        return KernelLaunch(**(given | {"source": source}))
+        return KernelLaunch(**(record | {"source": source}))
     except ValueError as error:
         raise TypeError(str(error)) from None

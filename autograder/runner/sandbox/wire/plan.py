@@ -49,9 +49,9 @@ def check(plan: Any, inputs: int, ops: Iterable[str], memory: int) -> dict[str, 
         raise BadPlan(f"the record of the launches cannot be read ({type(error).__name__}: {error})") from None
 
 
-def operators(given: dict[str, Any]) -> set[str]:
+def operators(record: dict[str, Any]) -> set[str]:
     """The names of the operators in a plan that is not checked yet."""
-    steps = given.get("steps")
+    steps = record.get("steps")
     names = (step.get("op") for step in steps if isinstance(step, dict)) if isinstance(steps, list) else ()
     return {name for name in names if isinstance(name, str)}
 
@@ -85,38 +85,38 @@ class _PlanCheck:
         tuned = [self.tuned(item, len(steps)) for item in checked.items(self.given["tuned"])]
         return {"buffers": self.buffers, "steps": steps, "outputs": outputs, "globals": values, "tuned": tuned}
 
-    def tuned(self, given: dict[str, Any], steps: int) -> dict[str, Any]:
-        first, end = map(checked.count, given["steps"])
+    def tuned(self, record: dict[str, Any], steps: int) -> dict[str, Any]:
+        first, end = map(checked.count, record["steps"])
         if not first <= end <= steps:
             raise ValueError("an autotuned launch has steps that there are not")
-        of = bytes.fromhex(given["of"]).hex()
-        return {"of": of[:64], "configuration": checked.count(given["configuration"]), "steps": [first, end]}
+        of = bytes.fromhex(record["of"]).hex()
+        return {"of": of[:64], "configuration": checked.count(record["configuration"]), "steps": [first, end]}
 
-    def buffer(self, given: dict[str, Any]) -> dict[str, Any]:
-        if "input" in given:
-            if given["input"] not in range(self.inputs):
+    def buffer(self, record: dict[str, Any]) -> dict[str, Any]:
+        if "input" in record:
+            if record["input"] not in range(self.inputs):
                 raise ValueError("no such input")
-            return {"input": int(given["input"])}
-        dtype = _dtype(given["dtype"])
-        if "bytes" in given:
-            data = bytes.fromhex(given["bytes"])
+            return {"input": int(record["input"])}
+        dtype = _dtype(record["dtype"])
+        if "bytes" in record:
+            data = bytes.fromhex(record["bytes"])
             if not 0 < len(data) <= CONSTANT or len(data) % DTYPES[dtype].itemsize:
                 raise BadPlan(f"a tensor of {len(data):,} bytes comes from outside of the kernels")
             return {"dtype": dtype, "bytes": data.hex()}
-        return {"dtype": dtype, "elements": checked.count(given["elements"])}
+        return {"dtype": dtype, "elements": checked.count(record["elements"])}
 
-    def ref(self, given: dict[str, Any]) -> dict[str, Any]:
-        ref: dict[str, Any] = {"dtype": _dtype(given["dtype"])}
-        ref |= {key: [checked.count(n) for n in checked.items(given[key])] for key in ("shape", "stride")}
+    def ref(self, record: dict[str, Any]) -> dict[str, Any]:
+        ref: dict[str, Any] = {"dtype": _dtype(record["dtype"])}
+        ref |= {key: [checked.count(n) for n in checked.items(record[key])] for key in ("shape", "stride")}
         if len(ref["shape"]) != len(ref["stride"]) or len(ref["shape"]) > 16:
             raise ValueError("a view of another rank than its strides")
         if 0 in ref["shape"]:
             return ref
-        if given.get("buffer") not in range(len(self.buffers)):
+        if record.get("buffer") not in range(len(self.buffers)):
             raise BadPlan(
                 "a tensor was made outside of the kernels: by NumPy, by PyTorch in another thread, or by hand"
             )
-        ref |= {"buffer": int(given["buffer"]), "offset": checked.count(given["offset"])}
+        ref |= {"buffer": int(record["buffer"]), "offset": checked.count(record["offset"])}
         buffer = self.buffers[ref["buffer"]]
         if "elements" in buffer:
             end = (ref["offset"] + span(ref["shape"], ref["stride"])) * DTYPES[ref["dtype"]].itemsize
@@ -124,22 +124,22 @@ class _PlanCheck:
                 raise ValueError("a view reaches out of its memory")
         return ref
 
-    def launch(self, given: dict[str, Any]) -> dict[str, Any]:
-        grid = [checked.count(n) for n in checked.items(given["grid"])]
+    def launch(self, record: dict[str, Any]) -> dict[str, Any]:
+        grid = [checked.count(n) for n in checked.items(record["grid"])]
         if len(grid) != 3:
             raise ValueError("a grid has three dimensions")
-        arguments = {checked.name(k): self.value(v) for k, v in given["arguments"].items()}
-        options = {checked.name(k): checked.number(v) for k, v in given["options"].items()}
-        return {"launch": checked.name(given["launch"]), "grid": grid, "arguments": arguments, "options": options}
+        arguments = {checked.name(k): self.value(v) for k, v in record["arguments"].items()}
+        options = {checked.name(k): checked.number(v) for k, v in record["options"].items()}
+        return {"launch": checked.name(record["launch"]), "grid": grid, "arguments": arguments, "options": options}
 
-    def op(self, given: dict[str, Any]) -> dict[str, Any]:
-        name = checked.name(given["op"])
+    def op(self, record: dict[str, Any]) -> dict[str, Any]:
+        name = checked.name(record["op"])
         if name not in self.ops:
             raise BadPlan(f"{name} is PyTorch's arithmetic; this exercise wants it in the kernel")
-        args = [self.value(v) for v in checked.items(given["args"])]
-        kwargs = {checked.name(k): self.value(v) for k, v in given["kwargs"].items() if k not in _FREE}
-        out = [None if item is None else self.ref(item) for item in checked.items(given["out"])]
-        return {"op": name, "overload": checked.name(given["overload"]), "args": args, "kwargs": kwargs, "out": out}
+        args = [self.value(v) for v in checked.items(record["args"])]
+        kwargs = {checked.name(k): self.value(v) for k, v in record["kwargs"].items() if k not in _FREE}
+        out = [None if item is None else self.ref(item) for item in checked.items(record["out"])]
+        return {"op": name, "overload": checked.name(record["overload"]), "args": args, "kwargs": kwargs, "out": out}
 
     def value(self, given: Any, depth: int = 0) -> Any:
         if not isinstance(given, dict):

@@ -60,13 +60,13 @@ def rules(
     return ruleset
 
 
-def restrict(made: int) -> None:
+def restrict(ruleset: int) -> None:
     """Puts this process, and all it starts, under ``made`` for good."""
     linux.prctl(linux.SET_NO_NEW_PRIVS, 1)
-    linux.syscall(_RESTRICT, ctypes.c_int(made), ctypes.c_uint(0))
+    linux.syscall(_RESTRICT, ctypes.c_int(ruleset), ctypes.c_uint(0))
 
 
-def _allow(made: int, path: str, access: int) -> None:
+def _allow(ruleset: int, path: str, access: int) -> None:
     try:
         file = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -75,6 +75,6 @@ def _allow(made: int, path: str, access: int) -> None:
         if not os.path.isdir(path):
             access &= _OF_FILES
         rule = ctypes.create_string_buffer(struct.pack("=Qi", access, file), 12)
-        linux.syscall(_ADD_RULE, ctypes.c_int(made), ctypes.c_int(1), rule, ctypes.c_uint(0))
+        linux.syscall(_ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(1), rule, ctypes.c_uint(0))
     finally:
         os.close(file)

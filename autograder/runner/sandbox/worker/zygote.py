@@ -123,7 +123,7 @@ def _report(handle: int, running: dict[int, _Running], folder: str) -> None:
     child = running.pop(handle)
     _, status, used = os.wait4(child.pid, 0)
     os.close(handle)
-    _sweep({one.pid for one in running.values()})
+    _sweep({process.pid for process in running.values()})
     if not running:
         _empty(folder)
     with contextlib.suppress(BrokenPipeError):  # the parent no longer waits for it
