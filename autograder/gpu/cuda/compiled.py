@@ -112,7 +112,7 @@ class SimulatedCompiler:
                 return compile_fx(graph, inputs, inner_compile, **options)
             if not dynamo.on_gpu(graph, inputs):
                 return graph.forward
-            _give_devices(graph, lambda one: type(one)("cpu") if is_cuda(one) else one)
+            _give_devices(graph, lambda value: type(value)("cpu") if is_cuda(value) else value)
             with _faked_on_cpu():
                 return compile_fx(graph, inputs, inner_compile=self._on_gpu)
 
@@ -125,7 +125,7 @@ class SimulatedCompiler:
 
         traces: dict[str, list[str]] = {}
         with _generating(), patch.object(debug, "_inductor_kernel_stack_trace", traces, create=True):
-            _give_devices(graph, lambda one: GPU if isinstance(one, torch.device) else one)
+            _give_devices(graph, lambda value: GPU if isinstance(value, torch.device) else value)
             for node in _nodes(graph):
                 if "val" in node.meta:
                     node.meta["val"] = _put_on_gpu(node.meta["val"])
@@ -138,19 +138,21 @@ class SimulatedCompiler:
                 which = f" of `{lines[-1][-1]}` ({lines[-1][0]}:{lines[-1][1]})" if lines else ""
                 self._not_compiled(f"The backward pass{which} runs", error)
                 return make_boxed_func(graph.forward)
-        if origins := {name.partition(":")[0]: lines for name, found in traces.items() if (lines := _lines(found))}:
+        if origins := {
+            name.partition(":")[0]: lines for name, operators in traces.items() if (lines := _lines(operators))
+        }:
             self._note(origins, compiled)
         return compiled
 
-    def _note(self, origins: Mapping[str, list[_Origin]], made: Any) -> None:
+    def _note(self, origins: Mapping[str, list[_Origin]], graph: Any) -> None:
         """Notes which lines a graph's kernels compute whenever it is called: those of others have the same names."""
-        run = made.current_callable
+        run = graph.current_callable
 
         def noted(inputs: list[Any]) -> Any:
             self.origins.update(origins)
             return run(inputs)
 
-        made.current_callable = noted
+        graph.current_callable = noted
 
 
 def _tells_of_other_things(record: logging.LogRecord) -> bool:

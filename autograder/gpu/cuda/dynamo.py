@@ -135,9 +135,9 @@ def _parted(node: torch.fx.Node, value: object) -> str:
     return _CROSSES if len(here | before) > 1 else ""
 
 
-def _resumes(made: Any) -> bool:
+def _resumes(compiled: Any) -> bool:
     """Returns whether Dynamo goes on behind the break, in a function of its own. Within a loop, say, it does not."""
-    return bool(made) and any(name.startswith("__resume_at") for name in made.code.co_names)
+    return bool(compiled) and any(name.startswith("__resume_at") for name in compiled.code.co_names)
 
 
 def _devices(given: Iterator[torch.Tensor] | list[torch.Tensor]) -> set[str]:

@@ -114,7 +114,7 @@ def operator(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     Raises:
         RuntimeError: the host waits for its result, or the shape of its result is known only then.
     """
-    name, returns = ATEN.base(schema(func).name), [one.alias_info for one in schema(func).returns]
+    name, returns = ATEN.base(schema(func).name), [item.alias_info for item in schema(func).returns]
     views = bool(returns) and all(alias is not None and not alias.is_write for alias in returns)
     if name in ATEN.allocate or views:
         return func(*args, **kwargs)
@@ -127,7 +127,7 @@ def operator(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for position, alias in enumerate(returns):
         if alias is not None:
             results[position] = _argument(func, alias, args, kwargs)
-    outputs = [one.data for alias, result in zip(returns, results, strict=True) if not alias for one in _flat(result)]
+    outputs = [item.data for alias, result in zip(returns, results, strict=True) if not alias for item in _flat(result)]
     if graph := CUDAGraph.under_way:
         parameters = [argument.name for argument in schema(func).arguments]
         captured = graph.arguments(schema(func).name, parameters, args, kwargs)

@@ -31,8 +31,8 @@ def _also_interpreted(kind: type) -> type:
     """A subclass that interpreted functions are instances of. Their own bases cannot be changed: the layouts differ."""
 
     class Meta(type):
-        def __instancecheck__(cls, one: object) -> bool:
-            return isinstance(one, (kind, InterpretedFunction))
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, (kind, InterpretedFunction))
 
         def __call__(cls, *args: Any, **named: Any) -> Any:
             """Returns what `triton.jit` makes; of a subclass, which compiles, its own object."""

@@ -169,7 +169,7 @@ def on(message: str, source: str) -> str:
     for pattern, line, do in _KNOWN:
         if re.search(pattern, message) and re.search(line, source):
             return do
-    missing = next((found for pattern in _MISSING if (found := re.search(pattern, message))), None)
+    missing = next((match for pattern in _MISSING if (match := re.search(pattern, message))), None)
     return _of_tl(message, source) or (instead(missing.group(1)) if missing else "")
 
 

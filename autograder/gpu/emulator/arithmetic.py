@@ -104,8 +104,8 @@ def _fused(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     exact = np.isfinite(x) & np.isfinite(y) & np.isfinite(z) & ~usual
     result = cast(np.ndarray, np.where(usual, result, product + z))
     for at in zip(*np.nonzero(exact), strict=True):
-        one, other, third = (Fraction(float(each[at])) for each in (x, y, z))
-        result[at] = _nearest(one * other + third, product[at] + z[at])
+        first, other, third = (Fraction(float(each[at])) for each in (x, y, z))
+        result[at] = _nearest(first * other + third, product[at] + z[at])
     return result
 
 

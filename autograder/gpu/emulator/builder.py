@@ -55,11 +55,11 @@ class StrictBuilder(Atomics):
 
     def claim(self, name: str, handle: TensorHandle, sizes: list[int]) -> None:
         """Reports what `tl.multiple_of` or one of its like claims of a handle where it is false."""
-        found = self._false_claim(name, handle, handle.data, sizes)
-        if found is not None:
+        claim = self._false_claim(name, handle, handle.data, sizes)
+        if claim is not None:
             place = current_place()
-            self.access.claims.add(found, self._about(found), self.access.program, place)
-            offsets.doubt(handle, self.access.claims.number(self._about(found), place))
+            self.access.claims.add(claim, self._about(claim), self.access.program, place)
+            offsets.doubt(handle, self.access.claims.number(self._about(claim), place))
 
     def _about(self, claim: claims.FalseClaim) -> str:
         """The parameter whose pointers a claim is about, "" for integers."""
@@ -151,12 +151,12 @@ class StrictBuilder(Atomics):
     def cast_impl(self, src: TensorHandle, dst_type: tl.dtype) -> TensorHandle:
         if self._is_foreign(src.dtype, dst_type):
             return super().cast_impl(src, dst_type)
-        made = TensorHandle(cast(wide(src), dst_type.scalar, False), dst_type.scalar)
+        result = TensorHandle(cast(wide(src), dst_type.scalar, False), dst_type.scalar)
         if src.attr:
-            offsets.mark(made, offsets.converted(offsets.kind_of(src), made.data.itemsize > 4))
-        if made.data.dtype == np.int32 and src.data.dtype == np.int64 and self.access.far:
-            self._wrapped(src.data, made.data, "conversion")
-        return made
+            offsets.mark(result, offsets.converted(offsets.kind_of(src), result.data.itemsize > 4))
+        if result.data.dtype == np.int32 and src.data.dtype == np.int64 and self.access.far:
+            self._wrapped(src.data, result.data, "conversion")
+        return result
 
     def create_fp_to_fp(self, src: TensorHandle, dst_type: tl.dtype, rounding_mode: Any) -> TensorHandle:
         if self._is_foreign(src.dtype, dst_type):
@@ -214,8 +214,8 @@ class StrictBuilder(Atomics):
         return self.binary_op(self.binary_op(arg, lo, low), hi, high)
 
     def create_select(self, cond: TensorHandle, lhs: TensorHandle, rhs: TensorHandle) -> TensorHandle:
-        made = self.ternary_op(cond, lhs, rhs, arithmetic.select)
-        return offsets.mark(made, offsets.total(offsets.kind_of(lhs), offsets.kind_of(rhs)))
+        result = self.ternary_op(cond, lhs, rhs, arithmetic.select)
+        return offsets.mark(result, offsets.total(offsets.kind_of(lhs), offsets.kind_of(rhs)))
 
     def create_fma(self, x: TensorHandle, y: TensorHandle, z: TensorHandle) -> TensorHandle:
         dtype = z.dtype.scalar
@@ -234,8 +234,8 @@ class StrictBuilder(Atomics):
             self.emulator.loose(loose)
         values, flushes = wide(arg), flushes and arg.dtype.scalar == tl.float32
         values = op((arithmetic.flushed(values) if flushes else values).astype(np.float64))
-        made = rounded(values, arg.dtype.scalar)
-        return TensorHandle(arithmetic.flushed(made.data), made.dtype) if flushes else made
+        result = rounded(values, arg.dtype.scalar)
+        return TensorHandle(arithmetic.flushed(result.data), result.dtype) if flushes else result
 
     def create_exp(self, arg: TensorHandle) -> TensorHandle:
         return self._function(arg, np.exp, "exp")

@@ -57,12 +57,12 @@ def _in_turn(body: list[ast.stmt]) -> list[ast.stmt]:
         turns, turn = f"_turns{number}", f"_turn{number}"
         semantic = ast.Name("interpreter_semantic", ast.Load())
         call = ast.Call(ast.Attribute(semantic, "turns", ast.Load()), [lock], [])
-        made: list[ast.stmt] = [
+        statements: list[ast.stmt] = [
             ast.Assign([ast.Name(turns, ast.Store())], call),
             ast.For(ast.Name(turn, ast.Store()), ast.Name(turns, ast.Load()), section, []),
         ]
-        made = [ast.fix_missing_locations(ast.copy_location(one, node)) for one in made]
-        return [*body[:first], *made, *_in_turn(body[after[-1] + 1 :])]
+        statements = [ast.fix_missing_locations(ast.copy_location(statement, node)) for statement in statements]
+        return [*body[:first], *statements, *_in_turn(body[after[-1] + 1 :])]
     return body
 
 

@@ -233,7 +233,7 @@ def compiles(error: BaseException | None) -> bool:
 def claimed(name: str, original: Callable[..., Any], input: Any, values: Any) -> Any:
     """`tl.multiple_of` and its like, whose claim is held against the values."""
     if isinstance(input, tl.tensor):
-        sizes = [getattr(one, "value", one) for one in (values if isinstance(values, list | tuple) else [values])]
+        sizes = [getattr(size, "value", size) for size in (values if isinstance(values, list | tuple) else [values])]
         if len(sizes) == max(1, len(input.shape)):  # what else it is, the original says
             interpreter.interpreter_builder.claim(name, input.handle, sizes)
     return original(input, values)
@@ -243,13 +243,13 @@ def logical(method: str, *values: FunctionType) -> Any:
     """``and`` and ``or``: constants short-circuit, tensors never do, and blocks combine lane by lane. In Triton's own
     code, as of `tl.argmax`, what is a block here is a scalar for the compiler.
     """
-    own = values[0].__code__.co_filename.startswith(_TRITON)
+    of_triton = values[0].__code__.co_filename.startswith(_TRITON)
     tensors = []
     for thunk in values:
         value = thunk()
         if isinstance(value, tl.tensor):
             tensors.append(_as_int1(value))
-            if value.type.is_block() and not own:
+            if value.type.is_block() and not of_triton:
                 loose("logical")
         elif bool(value) == (method == "logical_or"):
             return value

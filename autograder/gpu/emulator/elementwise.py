@@ -39,11 +39,11 @@ def mapped(
         ]
         returned = function(*scalars)
         single = not isinstance(returned, tuple | tl.tuple)
-        values = [interpreter.interpreter_semantic.to_tensor(one) for one in ([returned] if single else returned)]
+        values = [interpreter.interpreter_semantic.to_tensor(item) for item in ([returned] if single else returned)]
         calls.append([value.handle for value in values])
     handles = []
     for first in range(0, len(calls[0]), pack):
-        parts = [one.data.ravel() for call in calls for one in call[first : first + pack]]
+        parts = [item.data.ravel() for call in calls for item in call[first : first + pack]]
         handles.append(TensorHandle(np.concatenate(parts).reshape(blocks[0].shape), calls[0][first].dtype.scalar))
     assert all(math.prod(handle.data.shape) == blocks[0].size for handle in handles)
     return handles, single

@@ -196,7 +196,9 @@ class Emulator:
         for launches in (self._launches, self._firsts, self._traffic):
             launches.clear()
         # What was written of memory that began uninitialised counts for as long as it is looked at.
-        self._shadows = {address: one for address, one in self._shadows.items() if address in self._fresh.storages}
+        self._shadows = {
+            address: shadow for address, shadow in self._shadows.items() if address in self._fresh.storages
+        }
 
     def unwritten(self, tensor: torch.Tensor, name: str = "the output") -> Finding | None:
         """A finding that names the elements of a poisoned tensor that were never written; None if there are none."""
@@ -215,10 +217,10 @@ class Emulator:
             return None
         stamps = np.unique(shadow.writer >> 2)
         numbered = zip(reversed(self._firsts), reversed(self._launches), strict=True)
-        found = next(((first, launch) for first, launch in numbered if first <= stamps[-1]), None)
-        if found is None:  # an earlier part of the block
+        numbered_launch = next(((first, launch) for first, launch in numbered if first <= stamps[-1]), None)
+        if numbered_launch is None:  # an earlier part of the block
             return None
-        first, launch = found
+        first, launch = numbered_launch
         active = stamps[stamps > first] - first - 1
         idle = np.setdiff1d(np.arange(math.prod(launch.grid)), active)
         x, y, z = (axis.tolist() for axis in np.unravel_index(idle, launch.grid))
@@ -293,7 +295,7 @@ class Emulator:
     def meets(self, access: Access) -> bool:
         """Returns whether a launch has a tensor in which another one stored that a GPU may run at the same time."""
         addresses = {region.address for region in access.space.regions} & self._shadows.keys()
-        return any(self._shadows[address].has(one) for one in access.beside for address in addresses)
+        return any(self._shadows[address].has(shadow) for shadow in access.beside for address in addresses)
 
     def exchanged(self) -> None:
         """Notes that the threads of the program under way, if there is one, have exchanged what they had loaded."""

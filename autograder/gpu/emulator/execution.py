@@ -167,8 +167,8 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
     except Defect:
         raise
     except Exception as error:
-        if found := _finding_in(error):
-            raise found from None  # Triton's wrappers around it tell nothing, and it would be its own cause
+        if finding := _finding_in(error):
+            raise finding from None  # Triton's wrappers around it tell nothing, and it would be its own cause
         raise _kernel_error(error, kernel, access) from error
     finally:
         emulator.end(access)
@@ -179,7 +179,7 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
 def _unspecialised(function: Any, names: list[str]) -> set[str]:
     """The parameters that a kernel's decorator names, or numbers, in ``do_not_specialize``."""
     given = function.kwargs.get("do_not_specialize") or ()
-    return {one if isinstance(one, str) else names[one] for one in given}
+    return {program if isinstance(program, str) else names[program] for program in given}
 
 
 def _run(
@@ -244,11 +244,11 @@ def _all_wait(program: Callable[[int], None], numbers: list[int], waiting: list[
         try:
             program(number)
         except Exception as error:
-            found = _finding_in(error)
-            if not isinstance(found, Waiting):
+            finding = _finding_in(error)
+            if not isinstance(finding, Waiting):
                 return False
-            waiting.append(found)
-        if any(one.read() != one.seen for one in waiting):
+            waiting.append(finding)
+        if any(waiter.read() != waiter.seen for waiter in waiting):
             return False
     return True
 

@@ -156,28 +156,28 @@ def _frame() -> FrameType | None:
 
 def numbers_of_the_line() -> str:
     """``s is 0, n is 3``: the numbers that the line under way names; "" where it names none."""
-    frame, found = _frame(), []
+    frame, texts = _frame(), []
     for name in dict.fromkeys(re.findall(r"[A-Za-z_]\w*", current_place().source)) if frame else ():
         value = frame.f_locals.get(name) if frame else None
         data: Any = getattr(getattr(value, "handle", None), "data", getattr(value, "value", value))
         if getattr(data, "size", 0) == 1:
             data = data.item()
         if isinstance(data, int | float):
-            found.append(f"{name} is {data}")
-    return ", ".join(found)
+            texts.append(f"{name} is {data}")
+    return ", ".join(texts)
 
 
 def names_of_nothing(error: BaseException) -> list[str]:
     """The names in the learner's line at which an error was raised that hold what `tl.store` returns."""
-    trace, found = error.__traceback__, []
+    trace, texts = error.__traceback__, []
     while trace is not None:
         frame = trace.tb_frame
         if not frame.f_code.co_filename.startswith(_NOT_THE_LEARNERS):
             names = re.findall(r"[A-Za-z_]\w*", Place(frame.f_code.co_filename, trace.tb_lineno).source)
             types = {name: getattr(frame.f_locals.get(name), "dtype", None) for name in names}
-            found = [name for name, dtype in types.items() if getattr(dtype, "name", "") == "void"]
+            texts = [name for name, dtype in types.items() if getattr(dtype, "name", "") == "void"]
         trace = trace.tb_next
-    return found
+    return texts
 
 
 def not_emulated(text: str) -> NoReturn:

@@ -40,10 +40,10 @@ def rounded(values: np.ndarray, dtype: tl.dtype) -> TensorHandle:
     return TensorHandle(values if values.dtype == wanted else values.astype(wanted), dtype)
 
 
-def kept(made: TensorHandle, source: TensorHandle) -> TensorHandle:
+def kept(result: TensorHandle, source: TensorHandle) -> TensorHandle:
     """``made``, which has the values of ``source``, with what is known of them."""
-    made.attr = source.attr
-    return made
+    result.attr = source.attr
+    return result
 
 
 def cast(values: np.ndarray, target: tl.dtype, to_zero: bool) -> np.ndarray:

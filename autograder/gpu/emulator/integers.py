@@ -82,33 +82,33 @@ class Integers(interpreter.InterpreterBuilder):  # type: ignore[misc]  # of a li
         result = offsets.mark(super().create_sdiv(lhs, rhs), offsets.quotient(offsets.kind_of(lhs)))
         return self._by_zero(result, lhs, rhs, "//")
 
-    def _by_zero(self, made: TensorHandle, lhs: TensorHandle, rhs: TensorHandle, operator: str) -> TensorHandle:
+    def _by_zero(self, result: TensorHandle, lhs: TensorHandle, rhs: TensorHandle, operator: str) -> TensorHandle:
         """The quotient or remainder ``made``, with what a GPU happens to leave where the divisor is 0: all bits set,
         and the dividend. Where it is 0 in every lane that is a finding; some lanes may be those that a mask leaves out.
         """
         zero = rhs.data == 0
         if not zero.any():
-            return made
+            return result
         self._divided_by_zero(zero, operator)
-        whole = np.asarray(-1).astype(made.data.dtype) if operator == "//" else lhs.data
-        return kept(TensorHandle(np.where(zero, whole, made.data).astype(made.data.dtype), made.dtype), made)
+        whole = np.asarray(-1).astype(result.data.dtype) if operator == "//" else lhs.data
+        return kept(TensorHandle(np.where(zero, whole, result.data).astype(result.data.dtype), result.dtype), result)
 
     def _divided_by_zero(self, zero: np.ndarray, operator: str) -> None:
         if zero.all():
             self.access.note_division(operator)
 
     def _exact(
-        self, made: TensorHandle, lhs: TensorHandle, rhs: TensorHandle, op: Operation, what: str, always: bool = False
+        self, result: TensorHandle, lhs: TensorHandle, rhs: TensorHandle, op: Operation, what: str, always: bool = False
     ) -> TensorHandle:
         """``made``. Hints at an integer of 32 bits that wrapped around. Sums do so only where a tensor has elements so
         far apart; asked for each one it would take longer than all else.
         """
-        if made.data.dtype != np.int32 or not (always or self.access.far):
-            return made
+        if result.data.dtype != np.int32 or not (always or self.access.far):
+            return result
         if op is not np.multiply or _most(lhs.data) * _most(rhs.data) >= 2**31:
             exact = op(lhs.data.astype(np.int64), rhs.data)
-            self._wrapped(exact, made.data, what)
-        return made
+            self._wrapped(exact, result.data, what)
+        return result
 
     def _wrapped(self, exact: np.ndarray, data: np.ndarray, what: str) -> None:
         if (exact != data).any():

@@ -129,7 +129,7 @@ def is_straight(body: list[ast.stmt]) -> bool:
 def _left_at_its_end(node: ast.stmt, in_loop: bool) -> bool:
     if isinstance(node, ast.For | ast.While | ast.If):
         within = in_loop or not isinstance(node, ast.If)
-        return all(_left_at_its_end(one, within) for one in (*node.body, *node.orelse))
+        return all(_left_at_its_end(child, within) for child in (*node.body, *node.orelse))
     return isinstance(node, _SIMPLE) or (in_loop and isinstance(node, ast.Break | ast.Continue))
 
 
@@ -138,7 +138,7 @@ def _stores_in_object(part: ast.AST) -> bool:
 
 
 def _names(node: ast.AST, context: type[ast.expr_context]) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, context)}
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, context)}
 
 
 def _stored(body: Iterable[ast.AST]) -> set[str]:

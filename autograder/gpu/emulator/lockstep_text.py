@@ -81,10 +81,10 @@ class Lockstep(ast.NodeTransformer):
         """A choice."""
         self.generic_visit(node)
         it = _name_of(node)
-        made = ast.NamedExpr(ast.Name(it, ast.Store()), _method("interpreter_semantic", "lockstep_choice", node.test))
+        built = ast.NamedExpr(ast.Name(it, ast.Store()), _method("interpreter_semantic", "lockstep_choice", node.test))
         first = ast.IfExp(_method(it, "first"), node.body, ast.Constant(None))
         second = ast.IfExp(_method(it, "second"), node.orelse, ast.Constant(None))
-        joined = ast.Call(ast.Attribute(made, "joined", ast.Load()), [first, second], [])
+        joined = ast.Call(ast.Attribute(built, "joined", ast.Load()), [first, second], [])
         _place(joined, node)
         return joined
 
@@ -107,15 +107,15 @@ def _branch(node: ast.If, names: BranchNames, it: str) -> list[ast.stmt]:
             known = _method(it, "known", ast.Name(RESULT, ast.Load()))
             side.append(ast.Assign([ast.Name(RESULT, ast.Store())], known))
     first = [_taken(it, "moved", names.first_used), *node.body]
-    made: list[ast.stmt] = [
+    built: list[ast.stmt] = [
         _region(it, "lockstep_branch", names),
         ast.If(_method(it, "first", node.test), first, []),
     ]
     if node.orelse:
         second = [_taken(it, "moved", names.restored | names.second_used), *node.orelse]
-        made.append(ast.If(_method(it, "second"), second, []))
-    made.append(_merged(it, names.kept | names.first_used | names.second_used))
-    return _placed(node, made)
+        built.append(ast.If(_method(it, "second"), second, []))
+    built.append(_merged(it, names.kept | names.first_used | names.second_used))
+    return _placed(node, built)
 
 
 def _other_first(node: ast.If, names: BranchNames) -> tuple[ast.If, BranchNames]:
@@ -162,13 +162,13 @@ def _merged(it: str, names: Iterable[str]) -> ast.stmt:
 
 def _taken(it: str, when: str, names: Iterable[str]) -> ast.If:
     """``if it.when:``, then each variable ``if "x" in it.new: x = it.new["x"]``, or ``elif "x" in it.gone: del x``."""
-    made: list[ast.stmt] = [ast.Pass()]
+    built: list[ast.stmt] = [ast.Pass()]
     for name in sorted(names):
         have, gone = (ast.Compare(ast.Constant(name), [ast.In()], [_attribute(it, where)]) for where in ("new", "gone"))
         value = ast.Subscript(_attribute(it, "new"), ast.Constant(name), ast.Load())
         drop = ast.If(gone, [ast.Delete([ast.Name(name, ast.Del())])], [])
-        made.append(ast.If(have, [ast.Assign([ast.Name(name, ast.Store())], value)], [drop]))
-    return ast.If(_attribute(it, when), made, [])
+        built.append(ast.If(have, [ast.Assign([ast.Name(name, ast.Store())], value)], [drop]))
+    return ast.If(_attribute(it, when), built, [])
 
 
 def _attribute(it: str, name: str) -> ast.Attribute:
@@ -179,18 +179,18 @@ def _method(it: str, name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(_attribute(it, name), list(arguments), [])
 
 
-def _placed(node: ast.stmt, made: list[ast.stmt]) -> list[ast.stmt]:
+def _placed(node: ast.stmt, built: list[ast.stmt]) -> list[ast.stmt]:
     """Gives what was made the first line of what it was made of, as its last line, too: findings name the last line."""
-    for one in made:
-        _place(one, node)
-    return made
+    for statement in built:
+        _place(statement, node)
+    return built
 
 
-def _place(made: ast.AST, node: ast.stmt | ast.IfExp) -> None:
-    if made is not node and hasattr(made, "lineno"):
+def _place(built: ast.AST, node: ast.stmt | ast.IfExp) -> None:
+    if built is not node and hasattr(built, "lineno"):
         return
-    if made is not node and isinstance(made, ast.stmt | ast.expr):
-        made.lineno = made.end_lineno = node.lineno
-        made.col_offset = made.end_col_offset = node.col_offset
-    for part in ast.iter_child_nodes(made):
+    if built is not node and isinstance(built, ast.stmt | ast.expr):
+        built.lineno = built.end_lineno = node.lineno
+        built.col_offset = built.end_col_offset = node.col_offset
+    for part in ast.iter_child_nodes(built):
         _place(part, node)

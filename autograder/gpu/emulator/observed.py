@@ -145,19 +145,19 @@ class Observed(Emulator):
         return np.repeat(np.where(stamps >= 4 * footprint.first, stamps >> 2, 0), shadow.unit)
 
     def _first_stored(self, footprint: Footprint) -> dict[int, np.ndarray]:
-        found = {}
+        stored = {}
         for address, kept in footprint.kept.items():
             shadow, regions = self._shadows.get(address), footprint.space.of_storage(address)
             pattern = self.pattern(regions[0])
             if shadow is None or pattern is None or pattern.size > 1 or not 1 < pattern.itemsize == shadow.unit:
                 continue
-            flags = found[address] = np.zeros(kept.raw.size // shadow.unit, dtype=bool)
+            flags = stored[address] = np.zeros(kept.raw.size // shadow.unit, dtype=bool)
             for number, before in kept.blocks.items():
                 words = before.size // shadow.unit * shadow.unit
                 empty = np.flatnonzero(before[:words].view(pattern.dtype) == pattern[0])
                 empty += number * BLOCK // shadow.unit
                 flags[empty[shadow.writer.take(empty) >= 4 * footprint.first]] = True
-        return found
+        return stored
 
     def _unwrite(self, footprint: Footprint) -> None:
         for address, flags in self._first_stored(footprint).items():

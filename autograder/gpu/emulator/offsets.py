@@ -45,11 +45,11 @@ def kind_of(handle: TensorHandle) -> int:
     return attr.get(_MARK, 0) if attr else 0
 
 
-def product(one: int, other: int, wide: bool) -> int:
+def product(kind: int, other: int, wide: bool) -> int:
     """The mark of a product, or of a number shifted to the left. wide: in 64 bits."""
-    if claims := (one | other) & ~_KINDS:
-        return product(one & _KINDS, other & _KINDS, wide) | claims
-    low, high = min(one, other), max(one, other)
+    if claims := (kind | other) & ~_KINDS:
+        return product(kind & _KINDS, other & _KINDS, wide) | claims
+    low, high = min(kind, other), max(kind, other)
     if high == NARROW or not high:
         return high
     if wide:
@@ -59,24 +59,24 @@ def product(one: int, other: int, wide: bool) -> int:
     return INDEX if high >= PROGRAM else high
 
 
-def total(one: int, other: int) -> int:
+def total(kind: int, other: int) -> int:
     """The mark of a sum or a difference. Beside a product in 64 bits an index is one of the last dimension."""
-    return max(one & _KINDS, other & _KINDS) | (one | other) & ~_KINDS
+    return max(kind & _KINDS, other & _KINDS) | (kind | other) & ~_KINDS
 
 
-def quotient(one: int) -> int:
+def quotient(kind: int) -> int:
     """The mark of a quotient."""
-    return min(one & _KINDS, PROGRAM) | one & ~_KINDS
+    return min(kind & _KINDS, PROGRAM) | kind & ~_KINDS
 
 
-def least(one: int, other: int) -> int:
+def least(kind: int, other: int) -> int:
     """The mark of a minimum, or of a remainder of the division by ``other``."""
-    return min(one & _KINDS, other & _KINDS) | (one | other) & ~_KINDS
+    return min(kind & _KINDS, other & _KINDS) | (kind | other) & ~_KINDS
 
 
-def converted(one: int, wide: bool) -> int:
+def converted(kind: int, wide: bool) -> int:
     """The mark of an integer in another number of bits."""
-    return INDEX | one & ~_KINDS if one & _KINDS == WIDE and not wide else one
+    return INDEX | kind & ~_KINDS if kind & _KINDS == WIDE and not wide else kind
 
 
 def outgrows(kind: int) -> bool:

@@ -87,9 +87,9 @@ def product_tf32x3(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """
     large_a, large_b = to_tf32(a, nearest=True), to_tf32(b, nearest=True)
     small_a, small_b = to_tf32(a - large_a, nearest=True), to_tf32(b - large_b, nearest=True)
-    one, other, large = (
+    first, other, large = (
         product_float32(left, right) for left, right in ((small_a, large_b), (large_a, small_b), (large_a, large_b))
     )
-    small = one + other
+    small = first + other
     total: np.ndarray = np.add(np.where(np.isnan(small), np.float32(0), small), large)
     return total

@@ -48,10 +48,10 @@ class _Blocks:
         return not str(getattr(function, "__module__", "")).startswith("triton.")
 
     def _compare(
-        self, inputs: list[np.ndarray], one: list[np.ndarray], other: list[np.ndarray], dtypes: list[tl.dtype]
+        self, inputs: list[np.ndarray], forward: list[np.ndarray], other: list[np.ndarray], dtypes: list[tl.dtype]
     ) -> None:
         """Reports a combining function by which two orders differ by more than rounding."""
-        for values, first, second, dtype in zip(inputs, one, other, dtypes, strict=True):
+        for values, first, second, dtype in zip(inputs, forward, other, dtypes, strict=True):
             of_all, left, right = (wide(interpreter.TensorHandle(a, dtype)) for a in (values, first, second))
             differ = _differ(of_all, left, right, dtype)
             if self._of_live(differ).any():
@@ -68,19 +68,19 @@ class _Blocks:
         interpreter.interpreter_builder.access.note_combined(name, values)
 
 
-def _differ(inputs: np.ndarray, one: np.ndarray, other: np.ndarray, dtype: tl.dtype) -> np.ndarray:
+def _differ(inputs: np.ndarray, forward: np.ndarray, other: np.ndarray, dtype: tl.dtype) -> np.ndarray:
     """Where two results differ by more than the rounding of as many steps as there are numbers. inputs: their last axis
     was combined.
     """
-    if one.dtype.kind != "f":
-        differ: np.ndarray = one != other
+    if forward.dtype.kind != "f":
+        differ: np.ndarray = forward != other
         return differ
-    one, other, inputs = (a.astype(np.float64) for a in (one, other, inputs))
+    forward, other, inputs = (a.astype(np.float64) for a in (forward, other, inputs))
     largest = np.max(np.where(np.isfinite(inputs), np.abs(inputs), 0.0), axis=-1)
     least = 2.0 ** -(dtype.fp_mantissa_width - 1)
-    scale = np.maximum(np.maximum(np.abs(one), np.abs(other)), largest)
-    near = np.abs(one - other) <= _ROUNDINGS * least * inputs.shape[-1] * scale
-    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    scale = np.maximum(np.maximum(np.abs(forward), np.abs(other)), largest)
+    near = np.abs(forward - other) <= _ROUNDINGS * least * inputs.shape[-1] * scale
+    same = (forward == other) | (np.isnan(forward) & np.isnan(other))
     apart: np.ndarray = ~(near | same)
     return apart
 

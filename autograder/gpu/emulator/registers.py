@@ -33,4 +33,4 @@ def _number(value: int, dtype: tl.dtype) -> tl.tensor:
     return tl.tensor(builder.get_int64(value) if dtype == tl.int64 else builder.get_int32(value), dtype)
 
 
-FUNCTIONS = {one.__name__: one for one in (globaltimer, smid, num_warps, num_threads)}
+FUNCTIONS = {function.__name__: function for function in (globaltimer, smid, num_warps, num_threads)}

@@ -24,10 +24,10 @@ def with_single_exit(tree: ast.Module) -> ast.Module:
     (definition,) = tree.body
     assert isinstance(definition, ast.FunctionDef)
     several = sum(isinstance(part, ast.Return) for part in ast.walk(definition)) > 1
-    made = _ending(definition.body) if several else None
-    if made is not None:
+    body = _ending(definition.body) if several else None
+    if body is not None:
         last = ast.Return(ast.Name(RESULT, ast.Load()))
-        definition.body = [*made, _placed(last, definition.body[-1])]
+        definition.body = [*body, _placed(last, definition.body[-1])]
     return tree
 
 
@@ -61,7 +61,9 @@ def _beside(node: ast.If, other: list[ast.stmt] | None, rest: list[ast.stmt]) ->
     """Returns what is read as well, behind a side that returns: nothing where the other side returns, too."""
     if other is not None or not rest:
         return []
-    values = [part.value for one in rest for part in ast.walk(one) if isinstance(part, ast.Return) and part.value]
+    values = [
+        part.value for statement in rest for part in ast.walk(statement) if isinstance(part, ast.Return) and part.value
+    ]
     read = [copy.deepcopy(value) if _is_constant(value) else ast.Constant(None) for value in values]
     call = ast.Call(ast.Name(BESIDE, ast.Load()), [ast.Name(RESULT, ast.Load()), *read], [])
     return [_placed(ast.Assign([ast.Name(RESULT, ast.Store())], call), node)]
@@ -76,5 +78,5 @@ def _returns(node: ast.stmt) -> bool:
     return any(isinstance(part, ast.Return) for part in ast.walk(node))
 
 
-def _placed(made: ast.stmt, node: ast.stmt) -> ast.stmt:
-    return ast.fix_missing_locations(ast.copy_location(made, node))
+def _placed(body: ast.stmt, node: ast.stmt) -> ast.stmt:
+    return ast.fix_missing_locations(ast.copy_location(body, node))

@@ -73,9 +73,9 @@ def ranked(choice: int | None, tuner: Any, *args: Any, config: Any, **named: Any
     of them once, in an order of their own for each autotuner: what one runs in says nothing of another.
     """
     if choice is None:
-        sizes = [getattr(one, "shape", one if type(one) is int else None) for one in (*args, *named.values())]
+        sizes = [getattr(value, "shape", value if type(value) is int else None) for value in (*args, *named.values())]
         choice = zlib.crc32(repr(sizes).encode())
-    meanings = [_meaning(tuner, one) for one in tuner.configs]
+    meanings = [_meaning(tuner, value) for value in tuner.configs]
     places = {meaning: place for place, meaning in reversed(list(enumerate(meanings)))}
     turn, place = divmod(choice, len(places))
     tuned = turn, tuner.base_fn.__name__, [values for values, _ in places]

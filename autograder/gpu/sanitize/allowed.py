@@ -43,11 +43,11 @@ class Allowances:
 
     def reason(self, finding: dict[str, Any]) -> str:
         """Why a finding is allowed, "" where it is not."""
-        for one in of_file(finding["file"]):
-            if one.kind == finding["kind"] and one.first <= finding["line"] <= one.last:
-                self.used.add(one)
-                if one.reason:
-                    return one.reason
+        for comment in of_file(finding["file"]):
+            if comment.kind == finding["kind"] and comment.first <= finding["line"] <= comment.last:
+                self.used.add(comment)
+                if comment.reason:
+                    return comment.reason
         return ""
 
     def remarks(self, functions: Iterable[FunctionLines]) -> list[str]:
@@ -55,11 +55,11 @@ class Allowances:
         ran = {(function["file"], line) for function in functions for line, reached in function["lines"] if reached}
         comments = {comment for file, _ in ran for comment in of_file(file)} | self.used
         said = []
-        for one in sorted(comments):
-            if one.mistake:
-                said.append(f"{one}: the comment allows nothing: {one.mistake}.")
-            elif one not in self.used and (one.file, one.first) in ran:
-                said.append(f"{one}: no finding needs the comment that allows {one.kind}; take it out.")
+        for mark in sorted(comments):
+            if mark.mistake:
+                said.append(f"{mark}: the comment allows nothing: {mark.mistake}.")
+            elif mark not in self.used and (mark.file, mark.first) in ran:
+                said.append(f"{mark}: no finding needs the comment that allows {mark.kind}; take it out.")
         return said
 
 
@@ -76,8 +76,8 @@ def of_file(file: str) -> tuple[Allowance, ...]:
 def _read(file: str, tokens: Iterator[tokenize.TokenInfo]) -> Iterator[Allowance]:
     first, waiting = 0, []
     for token in tokens:
-        if token.type == tokenize.COMMENT and (found := _COMMENT.match(token.string)):
-            waiting.append((token.start[0], found["kind"], found["reason"] or ""))
+        if token.type == tokenize.COMMENT and (match := _COMMENT.match(token.string)):
+            waiting.append((token.start[0], match["kind"], match["reason"] or ""))
         elif token.type not in _NO_STATEMENT and not first:
             first = token.start[0]
         if token.type == tokenize.NEWLINE:

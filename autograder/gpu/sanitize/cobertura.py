@@ -38,9 +38,11 @@ def _file(classes: ElementTree.Element, file: str, functions: list[FunctionLines
     element = ElementTree.SubElement(classes, "class", about | _rates(lines))
     methods = ElementTree.SubElement(element, "methods")
     for function in functions:
-        own = _lines(function)
-        method = ElementTree.SubElement(methods, "method", {"name": function["kernel"], "signature": "", **_rates(own)})
-        _write(method, own)
+        covered = _lines(function)
+        method = ElementTree.SubElement(
+            methods, "method", {"name": function["kernel"], "signature": "", **_rates(covered)}
+        )
+        _write(method, covered)
     _write(element, lines)
 
 
@@ -78,7 +80,7 @@ def _totals(lines: list[_Line]) -> dict[str, str]:
 
 
 def _counts(lines: list[_Line]) -> tuple[list[bool], list[bool]]:
-    return [ran for _, ran, _ in lines], [one for *_, some in lines for one in some]
+    return [ran for _, ran, _ in lines], [line for *_, some in lines for line in some]
 
 
 def _rate(reached: list[Any]) -> str:

@@ -184,7 +184,7 @@ def sanitize(
 def _listen(read: int, answers: int, listener: Listener, front_end: "FrontEnd") -> None:
     """Takes in what the program's process reports, and answers what it asks of the compiler."""
     shown = LaunchProgress(listener)
-    with open(read, "rb") as lines, open(answers, "wb", buffering=0) as told, shown:
+    with open(read, "rb") as lines, open(answers, "wb", buffering=0) as answers_file, shown:
         for line in lines:
             event = json.loads(line)
             listener.handle(event)
@@ -194,7 +194,7 @@ def _listen(read: int, answers: int, listener: Listener, front_end: "FrontEnd") 
                 listener.handle(said)
                 if event["asks"]:
                     with contextlib.suppress(BrokenPipeError):  # the program has ended
-                        told.write(json.dumps(finding).encode() + b"\n")
+                        answers_file.write(json.dumps(finding).encode() + b"\n")
             shown.update()
 
 

@@ -48,16 +48,16 @@ class Configurations:
     def _tried(self, ended: EndedLaunch, configuration: str) -> None:
         stored, kernel = ended.first_stored(), ended.launch.kernel
         for address, flags in self._first.setdefault(kernel, stored).items():
-            own = stored.get(address)
-            if own is None or own.size == flags.size:
-                missing = flags if own is None else flags & ~own
+            earlier = stored.get(address)
+            if earlier is None or earlier.size == flags.size:
+                missing = flags if earlier is None else flags & ~earlier
                 if missing.any():
                     self._found.setdefault((kernel, address), (configuration, missing))
 
     def _chosen(self, ended: EndedLaunch) -> None:
-        found, self._found = self._found, {}
+        stored, self._found = self._found, {}
         self._first = {}
-        for address, flags in ended.first_stored().items() if found else ():
-            configuration, missing = found.get((ended.launch.kernel, address), ("", flags[:0]))
+        for address, flags in ended.first_stored().items() if stored else ():
+            configuration, missing = stored.get((ended.launch.kernel, address), ("", flags[:0]))
             if missing.size == flags.size and (both := np.flatnonzero(missing & flags)).size:
                 self._lacking[address] = configuration, both

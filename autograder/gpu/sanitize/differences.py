@@ -28,7 +28,7 @@ def differing(footprint: Footprint, address: int, number: int, old: np.ndarray, 
         start = region.offset - number * BLOCK
         low, high = max(start, start % size), min(start + region.nbytes, old.size)
         if (whole := (high - low) // size * size) > 0:
-            words = (torch.from_numpy(one[low : low + whole].copy()).view(region.dtype) for one in (old, new))
+            words = (torch.from_numpy(array[low : low + whole].copy()).view(region.dtype) for array in (old, new))
             before, after = (word.float().isnan().numpy() for word in words)
             differs[low : low + whole] &= ~np.repeat(before & after, size)
     return differs
@@ -36,10 +36,10 @@ def differing(footprint: Footprint, address: int, number: int, old: np.ndarray, 
 
 def change(footprint: Footprint, address: int, number: int, old: np.ndarray, new: np.ndarray) -> str:
     """The first element that differs in two versions of a storage's block, and how."""
-    found = element(footprint, address, number * BLOCK + int(differing(footprint, address, number, old, new).argmax()))
-    if found is None:
+    place = element(footprint, address, number * BLOCK + int(differing(footprint, address, number, old, new).argmax()))
+    if place is None:
         return "it stores other values"
-    region, offset = found
+    region, offset = place
     at = region.offset + offset * region.itemsize - number * BLOCK
     if not 0 <= at <= old.size - region.itemsize:
         return f"element offset {offset:,} of `{region.name}` changes"

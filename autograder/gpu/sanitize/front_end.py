@@ -110,7 +110,7 @@ class FrontEnd:
             with unreported():
                 rows = front_end([*new.values()], self._compiler, self._right, self._target.name)
             self._rows |= zip(new, rows, strict=False)
-            self._right += [one for one, row in zip(new.values(), rows, strict=False) if row["status"] == "pass"]
+            self._right += [value for value, row in zip(new.values(), rows, strict=False) if row["status"] == "pass"]
         return [self._rows[launch.key()] for launch in launches if launch.key() in self._rows]
 
 

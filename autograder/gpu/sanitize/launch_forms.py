@@ -66,10 +66,10 @@ def described(launch: Launch) -> KernelLaunch | str:
     if not has_source(launch.kernel):
         return "it was made without source text, so that nothing is known of its lines"
     try:
-        (found,) = plain_launches([launch])
+        (launched,) = plain_launches([launch])
     except OSError:  # of a function that it calls
         return "it calls a function without source text"
-    return found
+    return launched
 
 
 def _type(argument: Argument) -> tuple[object, ...]:

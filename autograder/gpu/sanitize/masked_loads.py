@@ -77,23 +77,23 @@ class MaskedLoads:
         for memory in kept:
             memory.put_back()
         try:
-            found = self._found(trial._replace(zeros=self._result(0.0, trial)))
+            effects = self._found(trial._replace(zeros=self._result(0.0, trial)))
         finally:
             for memory, blocks in after:
                 for number, block in blocks.items():
                     memory.now(number)[:] = block
-        return [_finding(trial.ended.footprint.kernel, place, effect) for place, effect in found.items()]
+        return [_finding(trial.ended.footprint.kernel, place, effect) for place, effect in effects.items()]
 
     def _found(self, trial: _Trial) -> dict[Place, str]:
         """The loads whose lanes matter, each with a sentence that says what they do."""
-        found: dict[Place, str] = {}
+        effects: dict[Place, str] = {}
         for name, value in LANE_VALUES.items():
             everywhere = self._result(value, trial) if value else trial.zeros
             if effect := _difference(everywhere, trial):
-                more = self._loads(value, trial, effect, everywhere.places, found.keys())
+                more = self._loads(value, trial, effect, everywhere.places, effects.keys())
                 lanes = {place: _contents(name, everywhere.filled.get(place, {None})) for place in more}
-                found |= {place: f"With {lanes[place]} in them {text}." for place, text in more.items()}
-        return found
+                effects |= {place: f"With {lanes[place]} in them {text}." for place, text in more.items()}
+        return effects
 
     def _loads(
         self, value: float, trial: _Trial, effect: str, places: list[Place], known: Set[Place]
@@ -162,8 +162,8 @@ def _programs(footprint: Footprint, places: dict[Place, np.ndarray]) -> np.ndarr
     if footprint.ordered:
         return np.arange(math.prod(footprint.grid))
     some = [np.flatnonzero(masked) for masked in places.values()]
-    spread = [np.linspace(0, one.size - 1, min(one.size, _PROGRAMS)).astype(np.int64) for one in some]
-    return np.unique(np.concatenate([one[at] for one, at in zip(some, spread, strict=True)]))
+    spread = [np.linspace(0, programs.size - 1, min(programs.size, _PROGRAMS)).astype(np.int64) for programs in some]
+    return np.unique(np.concatenate([programs[at] for programs, at in zip(some, spread, strict=True)]))
 
 
 def _class(launch: Launch, places: Iterable[Place]) -> Hashable:

@@ -32,8 +32,8 @@ class Events:
     """The pipes to the parent and back. A line is written at once: the program may end at any moment, and may fork."""
 
     def __init__(self, descriptor: int, answers: int):
-        for one in (descriptor, answers):
-            os.set_inheritable(one, False)
+        for pipe in (descriptor, answers):
+            os.set_inheritable(pipe, False)
         self.descriptor, self._answers = descriptor, open(answers, "rb")
         self._process, self._asking = os.getpid(), threading.Lock()
 
@@ -153,12 +153,12 @@ def module(name: str) -> Callable[[], object]:
 
     sys.path.insert(0, os.getcwd())
     try:
-        found = importlib.util.find_spec(name)
-        if found and found.submodule_search_locations is not None:
-            found = importlib.util.find_spec(f"{name}.__main__")
+        module_spec = importlib.util.find_spec(name)
+        if module_spec and module_spec.submodule_search_locations is not None:
+            module_spec = importlib.util.find_spec(f"{name}.__main__")
     except (ImportError, ValueError):
-        found = None
-    if found is None:
+        module_spec = None
+    if module_spec is None:
         raise Unusable(
             f"there is no module {name} to run. Install its package, or start from the folder that holds it; a "
             "package needs a `__main__.py`."

@@ -26,8 +26,8 @@ def check(revision: str) -> None:
 @functools.cache
 def toplevel(folder: Path) -> Path | None:
     """The root of the repository that a folder is in, None where it is in none."""
-    found = _git(folder, "rev-parse", "--show-toplevel")
-    return Path(found.strip()) if found else None
+    output = _git(folder, "rev-parse", "--show-toplevel")
+    return Path(output.strip()) if output else None
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def functions_of(text: str) -> frozenset[str]:
         functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     except SyntaxError:
         return frozenset()
-    firsts = [min([node.lineno, *(one.lineno for one in node.decorator_list)]) for node in functions]
+    firsts = [min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) for node in functions]
     pairs = zip(firsts, functions, strict=True)
     return frozenset(plain("".join(lines[first - 1 : node.end_lineno])) for first, node in pairs)
 

@@ -132,12 +132,12 @@ def not_reached(functions: list[FunctionLines]) -> list[str]:
     """Returns what was not reached of the kernels, a line each below a heading; nothing where all was. Kernels that lie
     in the current folder come alone where there are some: of a library's, a program uses a part.
     """
-    ran, never = [one for one in functions if called(one)], [one for one in functions if not called(one)]
-    own = [function for function in ran if is_own(function["file"])] or ran
-    told = [(function, text) for function in own if (text := missed(function))]
-    lines = [f"{location(function)} `{function['kernel']}`: {text}" for function, text in told[:_MOST_KERNELS]]
-    if len(told) > _MOST_KERNELS:
-        lines.append(f"and parts of {count(len(told) - _MOST_KERNELS, 'kernel')} more")
+    ran, never = [entry for entry in functions if called(entry)], [entry for entry in functions if not called(entry)]
+    shown = [function for function in ran if is_own(function["file"])] or ran
+    missing = [(function, text) for function in shown if (text := missed(function))]
+    lines = [f"{location(function)} `{function['kernel']}`: {text}" for function, text in missing[:_MOST_KERNELS]]
+    if len(missing) > _MOST_KERNELS:
+        lines.append(f"and parts of {count(len(missing) - _MOST_KERNELS, 'kernel')} more")
     if never:
         names = ", ".join(f"`{function['kernel']}`" for function in never[:_MOST_NAMES])
         more = " and others" if len(never) > _MOST_NAMES else ""
@@ -174,7 +174,11 @@ def summary(run: Run) -> str:
     what = count(len(run.findings), "finding") if run.findings else f"nothing {'new' if beside else 'found'}"
     what += beside + (f", {len(run.unable):,} not judged," if run.unable else "," if beside else "")
     text = f"{run.program}: {what} in {count(run.launches, 'launch')} of {count(len(run.kernels), 'kernel')}"
-    text += ", in the parts that were reached" if any(called(one) and missed(one) for one in run.coverage) else ""
+    text += (
+        ", in the parts that were reached"
+        if any(called(function) and missed(function) for function in run.coverage)
+        else ""
+    )
     if not run.launches and not run.findings and not run.unable:
         text = f"{run.program} launched no Triton kernel, so nothing was checked"
     text += f", {count(len(run.hints), 'hint')} (--hints shows them)." if run.hints else "."

@@ -320,11 +320,20 @@ class Sanitizer(Observer):
         if streams := self.streams:
             stream, count = streams.launched()
             earlier = [
-                ConcurrentLaunch(one.numbers, one.who) for one in self._earlier if not streams.comes_before(*one.at)
+                ConcurrentLaunch(earlier_launch.numbers, earlier_launch.who)
+                for earlier_launch in self._earlier
+                if not streams.comes_before(*earlier_launch.at)
             ]
         if dict(launch.options).get("launch_pdl"):
-            before = [one for one in self._earlier if one.at == (stream, count - 1) and not self.computed]
-            earlier += [ConcurrentLaunch(one.numbers, one.who, dependent=True) for one in before]
+            before = [
+                earlier_launch
+                for earlier_launch in self._earlier
+                if earlier_launch.at == (stream, count - 1) and not self.computed
+            ]
+            earlier += [
+                ConcurrentLaunch(earlier_launch.numbers, earlier_launch.who, dependent=True)
+                for earlier_launch in before
+            ]
         self.computed = False
         self._earlier.append(_Earlier((stream, count), numbers, f"`{launch.name}`, launched in {current_place()},"))
         return earlier

@@ -13,12 +13,12 @@ _LEVELS = {"fault": "error", "unable": "warning", "hint": "note"}
 
 def log(run: Run, hints: bool = False) -> dict[str, Any]:
     """The run as a SARIF log, which is to be written as JSON. hints: whether they are among its results."""
-    found = [*run.findings, *run.unable, *run.known, *run.allowed, *(run.hints if hints else ())]
-    kinds = sorted({finding["kind"] for finding in found})
+    findings = [*run.findings, *run.unable, *run.known, *run.allowed, *(run.hints if hints else ())]
+    kinds = sorted({finding["kind"] for finding in findings})
     rules = [_rule(kind) for kind in kinds]
     driver = {"name": "graded-kernels", "rules": rules}
-    results = [_result(finding, kinds.index(finding["kind"])) for finding in found]
-    for finding, result in zip(found, results, strict=True):
+    results = [_result(finding, kinds.index(finding["kind"])) for finding in findings]
+    for finding, result in zip(findings, results, strict=True):
         if "reason" in finding:
             result["suppressions"] = [{"kind": "inSource", "justification": finding["reason"]}]
         elif finding in run.known:

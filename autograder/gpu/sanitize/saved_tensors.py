@@ -57,13 +57,13 @@ class SavedTensors:
             yield
 
     def _tell(self, error: str) -> None:
-        found = _MODIFIED.search(error)
-        shape = tuple(map(int, found[1].split(", "))) if found and found[1] else ()
+        match = _MODIFIED.search(error)
+        shape = tuple(map(int, match[1].split(", "))) if match and match[1] else ()
         stores = [store for store in self._stores if math.prod(shape) in store[2]]
-        if not found or not stores:
+        if not match or not stores:
             return
         kernel, name, _, place = stores[-1]
-        what = f", {found[2]}" if found[2] else ""
+        what = f", {match[2]}" if match[2] else ""
         text = (
             f"`{kernel}`, launched in {place}, stores to {name}{what}, of shape {shape}, which autograd has saved for "
             "the backward pass. It reads the new values there, and the gradient is wrong: store to a new tensor. "

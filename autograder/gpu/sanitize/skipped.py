@@ -52,10 +52,10 @@ def _sentence(what: str, why: str, kernels: Counter[str]) -> str:
 
 def left_to_a_gpu(error: BaseException) -> str:
     """A sentence on an error of PyTorch's C++, which no simulated GPU answers, "" where it is another error."""
-    found = _NO_CUDA.match(str(error)) if isinstance(error, NotImplementedError) else None
-    if not found:
+    match = _NO_CUDA.match(str(error)) if isinstance(error, NotImplementedError) else None
+    if not match:
         return ""
     return (
-        f"PyTorch's C++ asks a GPU for {found[1]}, as AOTInductor does: leave that to a GPU; torch.compile, and the "
+        f"PyTorch's C++ asks a GPU for {match[1]}, as AOTInductor does: leave that to a GPU; torch.compile, and the "
         "same function called as it is, are judged here."
     )

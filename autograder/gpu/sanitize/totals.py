@@ -51,6 +51,6 @@ class Totals:
         self.judged.update(data["judged"])
         self.set_aside += data["set aside"]
         self.reached.add(data["reached"])
-        for one in data["skipped"]:
-            self.skipped.add(**one)
+        for run in data["skipped"]:
+            self.skipped.add(**run)
         self.spawned += data["spawned"]

@@ -118,7 +118,11 @@ class Plugin:
         """A worker's summary."""
         return {
             **{"totals": self.totals.data(), "kinds": dict(self.kinds), "passed": dict(self.passed)},
-            **{"moved": self.moved, "shim": self.shim, "used": [list(one) for one in self.allowances.used]},
+            **{
+                "moved": self.moved,
+                "shim": self.shim,
+                "used": [list(finding_key) for finding_key in self.allowances.used],
+            },
             "outside": self.outside,
             "occurred": [list(entry) for entry in self.baseline.occurred] if self.baseline else [],
         }
@@ -135,13 +139,13 @@ class Plugin:
             self.totals.add(data["totals"])
             self.kinds.update(data["kinds"])
             self.passed.update(data["passed"])
-            told = [finding["key"] for finding in self.outside]  # each worker imports what another one does
-            self.outside += [finding for finding in data["outside"] if finding["key"] not in told]
+            sentences = [finding["key"] for finding in self.outside]  # each worker imports what another one does
+            self.outside += [finding for finding in data["outside"] if finding["key"] not in sentences]
             self.moved += data["moved"]
             self.shim = data["shim"] or self.shim
-            self.allowances.used.update(Allowance(*one) for one in data["used"])
+            self.allowances.used.update(Allowance(*entry) for entry in data["used"])
             if self.baseline:
-                self.baseline.occurred.update(Entry(*one) for one in data["occurred"])
+                self.baseline.occurred.update(Entry(*entry) for entry in data["occurred"])
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Prints what was launched and found, and writes the files that were asked for."""
@@ -173,14 +177,14 @@ class Plugin:
 
     def _counts(self) -> str:
         totals = self.totals
-        found = ", ".join(f"{number} {kind}" for kind, number in (+self.kinds).most_common())
-        found = found or f"nothing {'new' if self.passed else 'found'}"
-        found += "".join(f", {number} {how}" for how, number in self.passed.items())
+        summary = ", ".join(f"{number} {kind}" for kind, number in (+self.kinds).most_common())
+        summary = summary or f"nothing {'new' if self.passed else 'found'}"
+        summary += "".join(f", {number} {how}" for how, number in self.passed.items())
         launches, kernels = (
             count(totals.kernels.total(), "launch"),
             count(len(totals.kernels), "kernel"),
         )
-        return f"{kernels}, {launches}, {self.moved:,} bytes moved: {found}"
+        return f"{kernels}, {launches}, {self.moved:,} bytes moved: {summary}"
 
     # a test
 
@@ -238,17 +242,17 @@ class Plugin:
         """
         if error is None:
             self._pass_refused()
-        found, unexpected = list(self.found), self._unexpected(item)
+        findings, unexpected = list(self.found), self._unexpected(item)
         self.found.clear()
         if unexpected:
             pytest.fail("\n\n".join(map(run_report.three_lines, unexpected)), pytrace=False)
         wanted = [mark.args for mark in item.iter_markers("expect_kernel_finding")] if expects else []
         for kinds in wanted:
-            if not any(not kinds or one["kind"] in kinds for one in found):
+            if not any(not kinds or finding["kind"] in kinds for finding in findings):
                 pytest.fail(f"no finding of the kernels, but expected: {', '.join(kinds) or 'any'}", pytrace=False)
-        if error and all(one["passed"] for one in found):  # or its kernel is not judged
+        if error and all(finding["passed"] for finding in findings):  # or its kernel is not judged
             self.passed["stopped a test, which counts as passed"] += 1
-        if error and any(one["level"] == "unable" for one in found):
+        if error and any(finding["level"] == "unable" for finding in findings):
             pytest.skip(f"not judged: {error}")
 
     def _pass_refused(self) -> None:
@@ -263,11 +267,11 @@ class Plugin:
 
     def _unexpected(self, item: pytest.Item) -> list[dict[str, Any]]:
         expected = [mark.args for mark in item.iter_markers("expect_kernel_finding")]
-        return [one for one in self._failing(self.found) if not _among(one, expected)]
+        return [finding for finding in self._failing(self.found) if not _among(finding, expected)]
 
-    def _failing(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _failing(self, findings: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The findings that no baseline knows and no comment or mark allows."""
-        return [one for one in found if not one["passed"]]
+        return [finding for finding in findings if not finding["passed"]]
 
     def _record(self, event: dict[str, Any]) -> None:
         if "finding" in event and event["finding"]["kind"] == "unwritten" and _printed_by_pytest():

@@ -52,8 +52,8 @@ class UninitialisedMemory(TorchDispatchMode):
         if sources and computes:
             for tensor in sources:
                 say_unwritten(self.sanitizer, emulator, "computes with", name, tensor)
-        if computes and not emulator.configuration and (found := self._trials.read(_tensors(args), name)):
-            self.sanitizer.say(found)
+        if computes and not emulator.configuration and (findings := self._trials.read(_tensors(args), name)):
+            self.sanitizer.say(findings)
         in_place = schema(func).is_mutable
         copied = moved(func, args, self._missing) if sources and name in COPIES else None
         with self.sanitizer.declared.within(func, args, kwargs):

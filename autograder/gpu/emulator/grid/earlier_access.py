@@ -76,5 +76,5 @@ def _some(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return values if len(values) == 1 else values[rows]
 
 
-def _equal(one: np.ndarray, other: np.ndarray) -> bool:
-    return one.shape[1:] == other.shape[1:] and bool((one == other).all())
+def _equal(first: np.ndarray, other: np.ndarray) -> bool:
+    return first.shape[1:] == other.shape[1:] and bool((first == other).all())

@@ -95,13 +95,13 @@ class Replay:
 
     def keep(self, key: Key, memory: Memory, looser: set[str], printed: str) -> None:
         """Keeps what a launch that ran in passes left behind. memory: its own."""
-        found = names(key.kernel)
+        names_read = names(key.kernel)
         space = memory.access.space
-        if found is not None and not memory.atomics and not space.reached:
+        if names_read is not None and not memory.atomics and not space.reached:
             regions = space.regions
             traffic = tuple((region.loaded, region.stored) for region in regions)
             stored = tuple(memory.stored())
-            self._effects[key] = Effect(found, stored, traffic, frozenset(looser), printed)
+            self._effects[key] = Effect(names_read, stored, traffic, frozenset(looser), printed)
 
     def apply(self, effect: Effect, memory: Memory) -> None:
         """Leaves behind what an earlier launch did. memory: of the present one, which has not run."""
@@ -167,14 +167,14 @@ def _looked_up(code: CodeType) -> tuple[str, ...]:
     """Global names that a function's code, and the code inside it, looks up. What it stores, it stores in variables of
     its own: a pure function does nothing else.
     """
-    found = set()
+    names_read = set()
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            found.add(instruction.argval)
+            names_read.add(instruction.argval)
         elif instruction.opname.startswith(("STORE_", "DELETE_", "IMPORT_")) and instruction.opname not in _LOCAL:
-            found.add("__import__")
+            names_read.add("__import__")
     inner = (_looked_up(part) for part in code.co_consts if isinstance(part, CodeType))
-    return tuple(sorted(found.union(*inner)))
+    return tuple(sorted(names_read.union(*inner)))
 
 
 def _value(value: Any, seen: set[int]) -> Hashable:
@@ -190,7 +190,7 @@ def _value(value: Any, seen: set[int]) -> Hashable:
         helper = interpreter.InterpretedFunction.rewritten_fn.get(value.fn)
         more = () if helper is None or id(helper) in seen else tuple(_found(helper, seen))
         return id(value), id(helper), more
-    if _is_tritons(value) or any(value is one for one in _PURE):
+    if _is_tritons(value) or any(value is function for function in _PURE):
         return id(value)
     raise Impure
 

@@ -35,7 +35,7 @@ _OPERATORS = (
     ("__ge__", "", "create_fcmpOGE", "create_icmpSGE", True),
 )
 _BITWISE = (("__and__", "create_and"), ("__or__", "create_or"))
-_NAMES = ("__getitem__", *(form for one in _OPERATORS for form in one[:2] if form), *(name for name, _ in _BITWISE))
+_NAMES = ("__getitem__", *(form for left in _OPERATORS for form in left[:2] if form), *(name for name, _ in _BITWISE))
 
 
 _plans: dict[str, dict[tuple[str, str], "_Plan | None"]] = {}  # of each operator, by the names of both types
@@ -49,14 +49,14 @@ def operators() -> dict[str, Callable[..., Any]]:
 @functools.lru_cache(maxsize=4)  # asked at every launch
 def _quicker(*now: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     slow = dict(zip(_NAMES, now, strict=True))
-    made = {"__getitem__": _index(slow["__getitem__"])}
+    methods = {"__getitem__": _index(slow["__getitem__"])}
     for name, mirror, floats, integers, compares in _OPERATORS:
         table = {kind: floats for kind in _FLOATS} | ({kind: integers for kind in _INTEGERS} if integers else {})
         for form in filter(None, (name, mirror)):
-            made[form] = _operator(form, slow[form], table, compares, mirrored=form == mirror)
+            methods[form] = _operator(form, slow[form], table, compares, mirrored=form == mirror)
     for name, method in _BITWISE:
-        made[name] = _operator(name, slow[name], {kind: method for kind in _BITS})
-    return made
+        methods[name] = _operator(name, slow[name], {kind: method for kind in _BITS})
+    return methods
 
 
 def _operator(
@@ -78,14 +78,14 @@ def _operator(
         plan = plans[key]
         if plan is None:
             return slow(self, other)
-        builder, one, two = interpreter.interpreter_builder, self.handle, other.handle
+        builder, left, right = interpreter.interpreter_builder, self.handle, other.handle
         if plan.elements > builder.widest:
             builder.widen(plan.elements)
         if plan.changes:
-            one, two = plan.operands(one, two)
+            left, right = plan.operands(left, right)
         if mirrored:
-            one, two = two, one
-        return tl.tensor(getattr(builder, plan.method)(one, two), plan.type)
+            left, right = right, left
+        return tl.tensor(getattr(builder, plan.method)(left, right), plan.type)
 
     return operator
 
@@ -128,9 +128,9 @@ def _operand(handle: TensorHandle, wider: tl.dtype | None, axes: int) -> TensorH
     return kept(TensorHandle(reshaped(handle.data), handle.dtype), handle)
 
 
-def _plan(one: tl.dtype, other: tl.dtype, table: dict[str, str], compares: bool, pointers: bool) -> _Plan | None:
+def _plan(left: tl.dtype, other: tl.dtype, table: dict[str, str], compares: bool, pointers: bool) -> _Plan | None:
     """None where the layer has more to do, or an error to tell."""
-    a, b = one.scalar, other.scalar
+    a, b = left.scalar, other.scalar
     wider: tuple[Any, ...] = (None, None)
     if pointers and a.is_ptr() and b.name in _INTEGERS:
         method, dtype = "create_addptr", a
@@ -141,14 +141,14 @@ def _plan(one: tl.dtype, other: tl.dtype, table: dict[str, str], compares: bool,
         wider = tuple(tl.int64 if side.name == "int32" else None for side in (a, b))
     else:
         return None
-    shapes = [tuple(side.shape) if side.is_block() else () for side in (one, other)]
+    shapes = [tuple(side.shape) if side.is_block() else () for side in (left, other)]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         return None
     dtype = tl.int1 if compares else dtype
     kind = tl.block_type(dtype, list(shape)) if shape else dtype
-    return _Plan(method, kind, math.prod(shape), wider, tuple(len(shape) - len(own) for own in shapes))
+    return _Plan(method, kind, math.prod(shape), wider, tuple(len(shape) - len(side_shape) for side_shape in shapes))
 
 
 _indexed: dict[

@@ -61,11 +61,11 @@ class Programs:
 
     def some(self, rows: np.ndarray) -> "Programs":
         """Some of the programs, which go on without the others' rows. Those put off are put off of the pass."""
-        made = copy.copy(self)
-        made.numbers, made.rows = self.numbers[rows], self.rows[rows]
-        made.ids = [component if len(component) == 1 else _uniform(component[rows]) for component in self.ids]
-        made.narrow(np.arange(len(rows)))
-        return made
+        subset = copy.copy(self)
+        subset.numbers, subset.rows = self.numbers[rows], self.rows[rows]
+        subset.ids = [component if len(component) == 1 else _uniform(component[rows]) for component in self.ids]
+        subset.narrow(np.arange(len(rows)))
+        return subset
 
     @overload
     def sound(self, rows: np.ndarray) -> np.ndarray: ...

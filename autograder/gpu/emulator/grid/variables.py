@@ -22,9 +22,9 @@ def changed(value: Any, change: ArrayChange) -> Any:
     if isinstance(value, tl.tensor):
         return tl.tensor(_changed_handle(value.handle, change), value.type)
     if isinstance(value, tl.core.tensor_descriptor_base):
-        made = copy.copy(value)
-        made.handle = _changed_handle(value.handle, change)
-        return made
+        result = copy.copy(value)
+        result.handle = _changed_handle(value.handle, change)
+        return result
     if isinstance(value, tuple | tl.tuple) and not hasattr(value, "_fields"):
         return type(value)([changed(part, change) for part in value])
     if isinstance(value, bool | int | float | str | tl.dtype | tl.constexpr | None):
@@ -32,29 +32,29 @@ def changed(value: Any, change: ArrayChange) -> Any:
     raise NoLockstep
 
 
-def either(one: Any, other: Any, choose: ArrayChoice) -> Any:
+def either(left: Any, other: Any, choose: ArrayChoice) -> Any:
     """A value whose arrays ``choose`` makes of those of two. Raises NoLockstep where one value cannot hold both."""
-    if one is other:
-        return one
-    if type(one) is not type(other):
+    if left is other:
+        return left
+    if type(left) is not type(other):
         raise NoLockstep
-    if isinstance(one, tl.tensor) and one.type.name == other.type.name:
-        return tl.tensor(_either_handle(one.handle, other.handle, choose), one.type)
-    if isinstance(one, tuple | tl.tuple) and len(one) == len(other) and not hasattr(one, "_fields"):
-        return type(one)([either(first, second, choose) for first, second in zip(one, other, strict=True)])
-    if _is_equal(*((one.value, other.value) if isinstance(one, tl.constexpr) else (one, other))):
-        return one
+    if isinstance(left, tl.tensor) and left.type.name == other.type.name:
+        return tl.tensor(_either_handle(left.handle, other.handle, choose), left.type)
+    if isinstance(left, tuple | tl.tuple) and len(left) == len(other) and not hasattr(left, "_fields"):
+        return type(left)([either(first, second, choose) for first, second in zip(left, other, strict=True)])
+    if _is_equal(*((left.value, other.value) if isinstance(left, tl.constexpr) else (left, other))):
+        return left
     raise NoLockstep
 
 
-def _is_equal(one: Any, other: Any) -> bool:
-    plain = isinstance(one, bool | int | float | str | tl.dtype | None)
-    return plain and type(one) is type(other) and repr(one) == repr(other)  # -0.0 and 0.0 differ, NaN is NaN
+def _is_equal(left: Any, other: Any) -> bool:
+    plain = isinstance(left, bool | int | float | str | tl.dtype | None)
+    return plain and type(left) is type(other) and repr(left) == repr(other)  # -0.0 and 0.0 differ, NaN is NaN
 
 
-def selected(on: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def selected(on: np.ndarray, left: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The rows of ``one`` where a program is on, of ``other`` elsewhere."""
-    return np.where(on.reshape(-1, *(1,) * (one.ndim - 1)), one, other)
+    return np.where(on.reshape(-1, *(1,) * (left.ndim - 1)), left, other)
 
 
 def taken(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -65,9 +65,9 @@ def taken(values: np.ndarray, rows: np.ndarray) -> np.ndarray:
 def put(old: np.ndarray, rows: np.ndarray, new: np.ndarray, count: int) -> np.ndarray:
     """An array of ``count`` rows: ``new`` in some of them, ``old`` elsewhere."""
     shape = (count, *np.broadcast_shapes(old.shape[1:], new.shape[1:]))
-    made = np.array(np.broadcast_to(old, shape), dtype=np.promote_types(old.dtype, new.dtype), order="C")
-    made[rows] = new
-    return made
+    result = np.array(np.broadcast_to(old, shape), dtype=np.promote_types(old.dtype, new.dtype), order="C")
+    result[rows] = new
+    return result
 
 
 def spread(values: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
@@ -90,33 +90,33 @@ def _changed_handle(handle: Any, change: ArrayChange) -> Any:
     if isinstance(handle, tl.constexpr | int):
         return handle
     if isinstance(handle, Pointer):
-        made = handle.moved(change)
+        result = handle.moved(change)
     elif type(handle) is TensorHandle:
-        made = TensorHandle(change(handle.data), handle.dtype)
-        carry(made, change, handle)
+        result = TensorHandle(change(handle.data), handle.dtype)
+        carry(result, change, handle)
     else:
         raise NoLockstep
-    made.attr = handle.attr
-    return made
+    result.attr = handle.attr
+    return result
 
 
-def _either_handle(one: Any, other: Any, choose: ArrayChoice) -> Any:
-    if one is other:
-        return one
-    if type(one) is not type(other):
+def _either_handle(left: Any, other: Any, choose: ArrayChoice) -> Any:
+    if left is other:
+        return left
+    if type(left) is not type(other):
         raise NoLockstep
-    if isinstance(one, BlockPointer) and (one.block_shape, one.order) == (other.block_shape, other.order):
+    if isinstance(left, BlockPointer) and (left.block_shape, left.order) == (other.block_shape, other.order):
         shape, strides, starts = (
             [_either_handle(first, second, choose) for first, second in zip(*parts, strict=True)]
-            for parts in ((one.shape, other.shape), (one.strides, other.strides), (one.offsets, other.offsets))
+            for parts in ((left.shape, other.shape), (left.strides, other.strides), (left.offsets, other.offsets))
         )
-        base = _either_handle(one.base, other.base, choose)
-        return BlockPointer(base, shape, strides, starts, one.block_shape, one.order)
-    if isinstance(one, Pointer) and one.region is other.region and one.dtype.name == other.dtype.name:
-        made = Pointer(one.region, choose(one.offsets, other.offsets), one.dtype, one.bare and other.bare)
-    elif type(one) is TensorHandle and one.data.dtype == other.data.dtype:
-        made = TensorHandle(choose(one.data, other.data), one.dtype)
-        carry(made, choose, one, other)
+        base = _either_handle(left.base, other.base, choose)
+        return BlockPointer(base, shape, strides, starts, left.block_shape, left.order)
+    if isinstance(left, Pointer) and left.region is other.region and left.dtype.name == other.dtype.name:
+        result = Pointer(left.region, choose(left.offsets, other.offsets), left.dtype, left.bare and other.bare)
+    elif type(left) is TensorHandle and left.data.dtype == other.data.dtype:
+        result = TensorHandle(choose(left.data, other.data), left.dtype)
+        carry(result, choose, left, other)
     else:
         raise NoLockstep
-    return offsets.mark(made, offsets.total(offsets.kind_of(one), offsets.kind_of(other)))
+    return offsets.mark(result, offsets.total(offsets.kind_of(left), offsets.kind_of(other)))

@@ -68,9 +68,9 @@ def put(handle: TensorHandle, h: np.ndarray) -> None:
     setattr(handle, _HELD, h)
 
 
-def carry(made: TensorHandle, change: Callable[..., np.ndarray], *handles: TensorHandle) -> None:
+def carry(result: TensorHandle, change: Callable[..., np.ndarray], *handles: TensorHandle) -> None:
     """Gives a handle the histories of those that it was made of, by the ``change`` that made its data; none where they
     have none.
     """
     if any(hasattr(handle, _HELD) for handle in handles):
-        put(made, change(*(np.broadcast_to(history(handle), handle.data.shape) for handle in handles)))
+        put(result, change(*(np.broadcast_to(history(handle), handle.data.shape) for handle in handles)))

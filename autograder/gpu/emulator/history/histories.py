@@ -27,12 +27,12 @@ class Histories:
         self,
         name: str,
         place: Place,
-        made: np.ndarray,
+        result: np.ndarray,
         operands: tuple[np.ndarray, ...] = (),
         lanes: tuple[np.ndarray, ...] = (),
     ) -> None:
         """Keeps an operation."""
-        self.tape.steps.append(TapeStep(name, place, made, operands, lanes))
+        self.tape.steps.append(TapeStep(name, place, result, operands, lanes))
 
     def unordered(self, tensor: torch.Tensor) -> str:
         """The first sum of more than two floats by atomics that some element of a result was computed from, in words;

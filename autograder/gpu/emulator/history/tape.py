@@ -24,7 +24,7 @@ class TapeStep:
 
     name: str
     place: Place
-    made: np.ndarray
+    result: np.ndarray
     operands: tuple[np.ndarray, ...] = ()
     lanes: tuple[np.ndarray, ...] = ()
 
@@ -38,7 +38,7 @@ class Tape:
     @cached_property
     def _index(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(where each step's elements begin, all histories sorted, the places of these)."""
-        flat = [step.made.ravel() for step in self.steps]
+        flat = [step.result.ravel() for step in self.steps]
         starts = np.cumsum([0, *(part.size for part in flat)])
         every = np.concatenate(flat) if flat else np.zeros(0, np.uint64)
         order = np.argsort(every, kind="stable")
@@ -54,7 +54,7 @@ class Tape:
             return None
         flat = int(order[at])
         number = int(np.searchsorted(starts, flat, side="right")) - 1
-        return number, tuple(map(int, np.unravel_index(flat - starts[number], self.steps[number].made.shape)))
+        return number, tuple(map(int, np.unravel_index(flat - starts[number], self.steps[number].result.shape)))
 
     def label(self, node: Node | None) -> tuple[str, int]:
         """Returns what the operation is, and its line: two that were done in one way have one label."""
@@ -63,18 +63,18 @@ class Tape:
     def operands(self, node: Node) -> list[np.uint64]:
         """The histories of what was computed with."""
         step = self.steps[node[0]]
-        return [np.uint64(np.broadcast_to(operand, step.made.shape)[node[1]]) for operand in step.operands]
+        return [np.uint64(np.broadcast_to(operand, step.result.shape)[node[1]]) for operand in step.operands]
 
     def lanes(self, node: Node) -> list[np.uint64]:
         """The histories of the lanes that a reduction or a `tl.dot` adds up, in order."""
         step = self.steps[node[0]]
         if len(step.lanes) == 1:
             lanes = step.lanes[0]
-            return list(np.broadcast_to(lanes, (*step.made.shape, lanes.shape[-1]))[node[1]])
+            return list(np.broadcast_to(lanes, (*step.result.shape, lanes.shape[-1]))[node[1]])
         if step.lanes:
             *front, m, n = node[1]
             rows, columns = (
-                np.broadcast_to(lane, (*step.made.shape[:-2], *lane.shape[-2:]))[tuple(front)] for lane in step.lanes
+                np.broadcast_to(lane, (*step.result.shape[:-2], *lane.shape[-2:]))[tuple(front)] for lane in step.lanes
             )
             return [h for pair in zip(rows[m], columns[:, n], strict=True) for h in pair]
         return []
@@ -156,21 +156,23 @@ class Parting:
 
 def parting(here: tuple[Tape, np.uint64], there: tuple[Tape, np.uint64]) -> Parting | None:
     """Where two results, each a run and a history, part; None where that is not found."""
-    (one, h), (two, k) = here, there
+    (first, h), (second, k) = here, there
     for _ in range(_FARTHEST):
-        left, right = one.find(h), two.find(k)
-        if left is None or right is None or one.label(left) != two.label(right):
-            return _told(one, left, two, right)
-        if one.repeats(left) != two.repeats(right):
-            return _told(one, left, two, right)
-        pairs = zip(one.operands(left) + one.lanes(left), two.operands(right) + two.lanes(right), strict=False)
+        left, right = first.find(h), second.find(k)
+        if left is None or right is None or first.label(left) != second.label(right):
+            return _told(first, left, second, right)
+        if first.repeats(left) != second.repeats(right):
+            return _told(first, left, second, right)
+        pairs = zip(
+            first.operands(left) + first.lanes(left), second.operands(right) + second.lanes(right), strict=False
+        )
         other = next(((a, b) for a, b in pairs if a != b), None)
         if other is None:  # a load of other numbers, or an operation whose operands are not kept
-            return _told(one, left, two, right) if h != k else None
+            return _told(first, left, second, right) if h != k else None
         h, k = other
     return None
 
 
-def _told(one: Tape, left: Node | None, two: Tape, right: Node | None) -> Parting:
-    lines = dict.fromkeys(filter(None, (one.source(left), two.source(right))))
-    return Parting(one.words(left), two.words(right), tuple(lines), left is None and right is None)
+def _told(first: Tape, left: Node | None, second: Tape, right: Node | None) -> Parting:
+    lines = dict.fromkeys(filter(None, (first.source(left), second.source(right))))
+    return Parting(first.words(left), second.words(right), tuple(lines), left is None and right is None)
