@@ -24,6 +24,7 @@ OURS = re.compile(r"^from graded_kernels\.autograder import (.+)\n", re.MULTILIN
 IMPORTS = "IMPORTS\n"  # stands where they go
 TORCH = re.compile(r"^from torch import (.+)\n", re.MULTILINE)
 LIBRARY, TABLE = "kernels/__init__.py", "book/library.md"
+LONG = re.compile(r"^(?=.{121})(def \w+\()(.+)(\) -> .+:)$", re.MULTILINE)  # laid over three lines
 IMPORT, EXPORT, ROW = r"^from \..*\n", r'^    "\w+",\n', r"^\| `.*\n"  # in both, lines in alphabetical order
 # What works with every function of `kernels.autograd`; the tests try each cell.
 USUAL = "| `my_op` | raises | yes | yes | yes | raises | yes | yes | yes | yes |\n"
@@ -104,7 +105,8 @@ def files(name: str, family: str) -> dict[str, str]:
     texts = {f"{RECORDS}/{name}.py": record}
     texts |= {f"{folder}/{name}.py": stub_text(template, record, family) for folder, template in STUBS.items()}
     camel = name.title().replace("_", "")
-    return {path: text.replace("my_op", name).replace("MyOp", camel) for path, text in texts.items()}
+    texts = {path: text.replace("my_op", name).replace("MyOp", camel) for path, text in texts.items()}
+    return {path: LONG.sub(r"\1\n    \2\n\3", text) for path, text in texts.items()}
 
 
 def record_text(family: str) -> str:
