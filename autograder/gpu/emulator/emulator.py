@@ -295,7 +295,7 @@ class Emulator:
     def meets(self, access: Access) -> bool:
         """Returns whether a launch has a tensor in which another one stored that a GPU may run at the same time."""
         addresses = {region.address for region in access.space.regions} & self._shadows.keys()
-        return any(self._shadows[address].has(shadow) for shadow in access.beside for address in addresses)
+        return any(self._shadows[address].has(launch) for launch in access.beside for address in addresses)
 
     def exchanged(self) -> None:
         """Notes that the threads of the program under way, if there is one, have exchanged what they had loaded."""

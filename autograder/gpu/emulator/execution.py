@@ -179,7 +179,7 @@ def execute(emulator: Any, executor: Any, args: tuple[Any, ...], options: dict[s
 def _unspecialised(function: Any, names: list[str]) -> set[str]:
     """The parameters that a kernel's decorator names, or numbers, in ``do_not_specialize``."""
     given = function.kwargs.get("do_not_specialize") or ()
-    return {program if isinstance(program, str) else names[program] for program in given}
+    return {parameter if isinstance(parameter, str) else names[parameter] for parameter in given}
 
 
 def _run(

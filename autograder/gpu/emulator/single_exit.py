@@ -78,5 +78,5 @@ def _returns(node: ast.stmt) -> bool:
     return any(isinstance(part, ast.Return) for part in ast.walk(node))
 
 
-def _placed(body: ast.stmt, node: ast.stmt) -> ast.stmt:
-    return ast.fix_missing_locations(ast.copy_location(body, node))
+def _placed(statement: ast.stmt, node: ast.stmt) -> ast.stmt:
+    return ast.fix_missing_locations(ast.copy_location(statement, node))

@@ -75,7 +75,7 @@ def ranked(choice: int | None, tuner: Any, *args: Any, config: Any, **named: Any
     if choice is None:
         sizes = [getattr(value, "shape", value if type(value) is int else None) for value in (*args, *named.values())]
         choice = zlib.crc32(repr(sizes).encode())
-    meanings = [_meaning(tuner, value) for value in tuner.configs]
+    meanings = [_meaning(tuner, config) for config in tuner.configs]
     places = {meaning: place for place, meaning in reversed(list(enumerate(meanings)))}
     turn, place = divmod(choice, len(places))
     tuned = turn, tuner.base_fn.__name__, [values for values, _ in places]

@@ -59,8 +59,8 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 def python_of(command: Any) -> str:
     """The command line from Python's name on, shortened; "" where it does not name Python."""
-    process = isinstance(command, str | bytes | os.PathLike)
-    words: list[str] = [os.fsdecode(word) for word in ([command] if process else command)]
+    single = isinstance(command, str | bytes | os.PathLike)
+    words: list[str] = [os.fsdecode(word) for word in ([command] if single else command)]
     if len(words) == 1 or (words[1:2] == ["-c"] and not _is_python(words[0])):  # what a shell is to run
         with contextlib.suppress(ValueError):
             words = shlex.split(words[-1])

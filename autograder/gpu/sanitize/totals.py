@@ -51,6 +51,6 @@ class Totals:
         self.judged.update(data["judged"])
         self.set_aside += data["set aside"]
         self.reached.add(data["reached"])
-        for run in data["skipped"]:
-            self.skipped.add(**run)
+        for row in data["skipped"]:
+            self.skipped.add(**row)
         self.spawned += data["spawned"]

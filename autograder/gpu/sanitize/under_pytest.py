@@ -121,7 +121,7 @@ class Plugin:
             **{
                 "moved": self.moved,
                 "shim": self.shim,
-                "used": [list(finding_key) for finding_key in self.allowances.used],
+                "used": [list(allowance) for allowance in self.allowances.used],
             },
             "outside": self.outside,
             "occurred": [list(entry) for entry in self.baseline.occurred] if self.baseline else [],
@@ -139,8 +139,8 @@ class Plugin:
             self.totals.add(data["totals"])
             self.kinds.update(data["kinds"])
             self.passed.update(data["passed"])
-            sentences = [finding["key"] for finding in self.outside]  # each worker imports what another one does
-            self.outside += [finding for finding in data["outside"] if finding["key"] not in sentences]
+            keys = [finding["key"] for finding in self.outside]  # each worker imports what another one does
+            self.outside += [finding for finding in data["outside"] if finding["key"] not in keys]
             self.moved += data["moved"]
             self.shim = data["shim"] or self.shim
             self.allowances.used.update(Allowance(*entry) for entry in data["used"])

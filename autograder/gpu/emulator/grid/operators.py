@@ -35,7 +35,7 @@ _OPERATORS = (
     ("__ge__", "", "create_fcmpOGE", "create_icmpSGE", True),
 )
 _BITWISE = (("__and__", "create_and"), ("__or__", "create_or"))
-_NAMES = ("__getitem__", *(form for left in _OPERATORS for form in left[:2] if form), *(name for name, _ in _BITWISE))
+_NAMES = ("__getitem__", *(form for row in _OPERATORS for form in row[:2] if form), *(name for name, _ in _BITWISE))
 
 
 _plans: dict[str, dict[tuple[str, str], "_Plan | None"]] = {}  # of each operator, by the names of both types
