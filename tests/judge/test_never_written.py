@@ -4,6 +4,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from compared import FEW
 from graded_kernels.autograder.judge.side_by_side import compare
 
 ONE_PROGRAM = """
@@ -48,7 +49,8 @@ def without_the_last_block(x):
 
 
 def test_a_comparison_in_process_says_it_too():
-    report = compare(lambda x: x + 1, without_the_last_block, torch.randn(3, 100), compiler=False)
+    few = {"without": FEW, "gradients": False, "compiler": False}
+    report = compare(lambda x: x + 1, without_the_last_block, torch.randn(3, 100), **few)
     message = report.causes[0].cases[0].message
     assert "44 elements of result (300 in all) were never written" in message, message
     assert "`add_one_kernel` ran 2 programs, which wrote 256 elements, from index (0, 0) to (2, 55)" in message
