@@ -267,11 +267,14 @@ def roofline(gpus: dict[str, tuple[float, float, float]], kernels: dict[str, flo
             x[x * bandwidth > vector], np.full((x * bandwidth > vector).sum(), vector), "--", color=color, linewidth=1
         )
         ax.text(x[-1], matrix * 1.1, name, color=color, ha="right", va="bottom", fontweight="bold")
-    last = 0.0  # where the last name stands
+    low, high = 1.4e9, 1.4e11  # two rows of names
+    last = {low: 0.0, high: 0.0}  # where the last name of each stands
     for intensity, name in sorted((intensity, name) for name, intensity in kernels.items()):
         ax.axvline(intensity, color=QUIET, linewidth=0.9, linestyle=":")
-        last = max(intensity, 1.75 * last)  # a name is as wide as that, and neighbours are closer
-        ax.text(last, 1.4e9, f"{name} ", rotation=90, ha="right", va="bottom", fontsize=9)
+        place = {row: max(intensity, 1.4 * before) for row, before in last.items()}  # a name is as wide as that
+        row = low if place[low] < 1.2 * intensity else high
+        last[row] = place[row]
+        ax.text(place[row], row, f"{name} ", rotation=90, ha="right", va="bottom", fontsize=9)
 
 
 def drawing(name: str) -> SVG:
