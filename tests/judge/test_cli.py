@@ -49,6 +49,7 @@ def answer(tmp_path):
         (["silu_bakward", "answer.py"], "did you mean silu_backward"),
         (["softmax", "answer.py"], "any other function: graded-kernels compare"),
         (["silu_backward", "nowhere.py"], "there is no file"),
+        (["answer.py", "silu_backward"], "the exercise comes first: check silu_backward answer.py"),
         (["silu_backward", "chapter.ipynb"], "chapter.ipynb is a notebook, not Python: run the check cell"),
         (["silu_forward", "answer.py"], "defines no function silu_forward"),
         (["silu_backward", "answer.py", "--backend", "cuda"], "torch and triton, not in 'cuda'"),

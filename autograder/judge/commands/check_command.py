@@ -119,7 +119,9 @@ def main(options: argparse.Namespace) -> int:
         return try_cases(options)
     missing = [file for file in options.files if not file.is_file()]
     if missing:
-        raise UsageError(f"there is no file {missing[0]}")
+        swapped = options.exercise.endswith(".py")
+        order = f"; the exercise comes first: check {missing[0]} {options.exercise}" if swapped else ""
+        raise UsageError(f"there is no file {missing[0]}{order}")
     notebooks = [file for file in options.files if file.suffix == ".ipynb"]
     if notebooks:
         remedy = "run the check cell below your answer in JupyterLab, or put the answer into a .py file"
