@@ -171,8 +171,8 @@ def build_all(
         exercises = records.EXERCISES if exercises is None else exercises
     except RecordError as error:
         raise ChapterError(pieces.relative(str(error), root)) from error
-    if found := pieces.problems(root, exercises, show):
-        raise ChapterError("\n".join(found))
+    if sentences := pieces.problems(root, exercises, show):
+        raise ChapterError("\n".join(sentences))
     regions, source = find_regions(root), root / "course" / "source"
     chapters = sorted((root / "course" / "chapters").glob("*.md"))
     targets = {source / path.stem / f"{path.stem}.ipynb": path for path in chapters}

@@ -173,12 +173,12 @@ def _of_teacher(path: Path) -> Part:
     if not report.passed:
         why = f"graded-kernels check --record {path} {name} {answer_file} --backend {backend}"
         raise UsageError(f"{answer_file} does not pass its own check, and no learner's answer would. To see why: {why}")
-    made = [
+    lines = [
         cells.prose(_heading(record, backend), f"about-{name}-{backend}"),
         cells.answer(source, f"{name}-{backend}"),
         cells.check(name, backend, record.points, f"{path.stem}.{name}"),
     ]
-    return Part([f"import {path.stem}", *needs], made, record.points)
+    return Part([f"import {path.stem}", *needs], lines, record.points)
 
 
 def _heading(record: Any, backend: str) -> str:

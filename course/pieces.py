@@ -56,26 +56,26 @@ def problems(root: Path, exercises: Records, show: Callable[[str], None] = lambd
     for path, lines in chapters.items():
         for line in lines:
             asked.setdefault(line.key, []).append(Place(path, line.line))
-    found = [*unread, *_of_files(root, places), *_of_lines(asked, regions, exercises, places)]
+    sentences = [*unread, *_of_files(root, places), *_of_lines(asked, regions, exercises, places)]
     for count, (name, record) in enumerate(records.items(), start=1):
         show(f"record {count} of {len(records)}: {name}")
-        found += _of_record(record, places[name])
-        found += _of_answers(record, places[name], regions)
-        found += _of_public_function(record, regions, root)
-        found += _of_gradient(record, places[name], exercises)
+        sentences += _of_record(record, places[name])
+        sentences += _of_answers(record, places[name], regions)
+        sentences += _of_public_function(record, regions, root)
+        sentences += _of_gradient(record, places[name], exercises)
         if not unread:  # of a chapter with a mistake nobody can say what it asks for
-            found += _of_chapters(record, places[name], asked)
-    found += _of_regions(regions, exercises)
-    found += breaches({path: _all_asked(chapters[path], regions, exercises) for path in chapters}, root)
-    return [relative(sentence, root) for sentence in found]
+            sentences += _of_chapters(record, places[name], asked)
+    sentences += _of_regions(regions, exercises)
+    sentences += breaches({path: _all_asked(chapters[path], regions, exercises) for path in chapters}, root)
+    return [relative(sentence, root) for sentence in sentences]
 
 
 def _all_asked(lines: list[Exercise], regions: Regions, exercises: Records) -> list[Asked]:
     """Without an answer that has a mistake itself."""
-    found = ((line, regions.get(line.key), exercises.get(line.name)) for line in lines)
+    answers = ((line, regions.get(line.key), exercises.get(line.name)) for line in lines)
     return [
         Asked(line, None if region is None or any(_of_answer(region)) else region, _hints(record))
-        for line, region, record in found
+        for line, region, record in answers
     ]
 
 
@@ -93,12 +93,12 @@ def relative(sentence: str, root: Path) -> str:
 
 def find_records(root: Path) -> dict[str, Place]:
     """Where the record of each exercise says its name."""
-    found: dict[str, Place] = {}
+    places: dict[str, Place] = {}
     for path in sorted((root / RECORDS).glob("*.py")):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             if match := NAME.match(line):
-                found[match[1]] = Place(path, number)
-    return found
+                places[match[1]] = Place(path, number)
+    return places
 
 
 def _parsed(root: Path) -> tuple[dict[Path, list[Exercise]], list[str]]:
@@ -250,9 +250,9 @@ def _of_public_function(record: Function | Witness, regions: Regions, root: Path
 def _of_regions(regions: Regions, exercises: Records) -> Iterator[str]:
     """Answers without a record. A function that training scripts import is none."""
     names = {name for _, name in regions} | exercises.keys()
-    told = set()
+    reported = set()
     for (folder, name), region in regions.items():
         public = folder == "kernels" and f"{name}_forward" in names
-        if name not in exercises and not public and name not in told:
-            told.add(name)
+        if name not in exercises and not public and name not in reported:
+            reported.add(name)
             yield f"{_of(region)}: no record in {RECORDS}/ is named {name}: write one, or rename this region"

@@ -177,7 +177,7 @@ def findings(courses: CourseDirectory, assignment: str, rows: list[dict[str, Any
     answers = tuple(ExerciseFindings(name, tuple(checks)) for name, checks in order.items())
     learners = tuple(_learner(courses, row) for row in rows)
     with Gradebook(courses.db_url) as gradebook:
-        appeals = sorted((appeal(gradebook, *one) for one in asked), key=lambda appeal: bool(appeal.decision))
+        appeals = sorted((appeal(gradebook, *question) for question in asked), key=lambda appeal: bool(appeal.decision))
     return Findings(assignment, learners, answers, tuple(unchecked), tuple(moved), tuple(appeals))
 
 

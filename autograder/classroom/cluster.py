@@ -78,7 +78,8 @@ def _started(workers: int | None) -> LocalCluster:
 def variables() -> dict[str, str]:
     """The same settings and the C library's, as environment variables for what is started elsewhere."""
     settings = {
-        f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": one for name, one in Cluster.SETTINGS.items()
+        f"DASK_{name.upper().replace('.', '__').replace('-', '_')}": setting
+        for name, setting in Cluster.SETTINGS.items()
     }
     del settings["DASK_DISTRIBUTED__ADMIN__LOG_FORMAT"]  # theirs says when
     return {name: str(value) for name, value in (settings | MALLOC).items()}

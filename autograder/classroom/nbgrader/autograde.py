@@ -301,6 +301,6 @@ def _time_in(courses: CourseDirectory, dest_path: str) -> datetime | None:
         return None
 
 
-def _time_of(made: api.NbGraderAPI, assignment_id: str, student_id: str) -> datetime | None:
-    courses = made.coursedir
+def _time_of(nbgrader_api: api.NbGraderAPI, assignment_id: str, student_id: str) -> datetime | None:
+    courses = nbgrader_api.coursedir
     return _time_in(courses, courses.format_path(courses.submitted_directory, student_id, assignment_id))

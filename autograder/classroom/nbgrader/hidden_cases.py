@@ -29,11 +29,11 @@ def texts(folder: Path, asked_for: bool) -> dict[str, str]:
         raise HiddenCasesError(f"{folder}: {error}") from None
 
 
-def try_all(folder: Path, found: dict[str, str], records: dict[str, str]) -> None:
+def try_all(folder: Path, texts: dict[str, str], records: dict[str, str]) -> None:
     """Runs each file that was ``found``, draws its cases and computes what is right. records: the text of the record of
     each exercise that the class has and the course does not. Raises HiddenCasesError.
     """
-    for name, text in found.items():
+    for name, text in texts.items():
         try:
             Job.record_and_cases(name, records.get(name, ""), text)
         except ValueError as error:

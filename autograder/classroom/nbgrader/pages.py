@@ -24,12 +24,12 @@ class NotGradable(Exception):
     """A check cell that cannot be graded; the message says why."""
 
 
-def shown_verdict(verdict: Verdict, found: Points) -> list[NotebookNode]:
+def shown_verdict(verdict: Verdict, points: Points) -> list[NotebookNode]:
     """The report, with the points that were ``found`` in its data; before it a note where a limit had a say that a busy
     machine can break, too.
     """
     doubt = [notes_output([f"{verdict.doubted} {SECOND}"])] if verdict.doubt else []
-    return [*doubt, shown(verdict.text, verdict.html, {REPORT: verdict.report_with(found)})]
+    return [*doubt, shown(verdict.text, verdict.html, {REPORT: verdict.report_with(points)})]
 
 
 def notes_of(answer: NotebookNode) -> list[NotebookNode]:

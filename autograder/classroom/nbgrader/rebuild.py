@@ -200,13 +200,13 @@ def _is_triton(source: str, compiled: set[str]) -> bool:
 
 
 def _doubts(
-    released: list[NotebookNode], pieces: list[Piece], places: list[int | None], found: list[int]
+    released: list[NotebookNode], pieces: list[Piece], places: list[int | None], indices: list[int]
 ) -> dict[str, str]:
     """Says by answer what a person has to look at: where a cell was taken for one answer, and another answer of that
     name lacks its function, the cell may be the other's.
     """
     doubts: dict[str, str] = {}
-    for taken in (grade_id(released[index]) for index in found):
+    for taken in (grade_id(released[index]) for index in indices):
         name, _ = exercise_of(taken)
         for index, cell in enumerate(released):
             other = grade_id(cell)

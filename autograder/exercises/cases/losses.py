@@ -35,8 +35,8 @@ def any_labels(rows: int, classes: int) -> Values:
 
 def batch(m: int, v: int, logits: Values | None = None) -> Arguments:
     """Logits, ordinary ones if no others are given, and a label for each row."""
-    made = Arguments.named(logits=logits or draw.normal(m, v).scale(SCALE), labels=any_labels(m, v))
-    return made if logits or not m else made.change(unlikely)
+    drawn = Arguments.named(logits=logits or draw.normal(m, v).scale(SCALE), labels=any_labels(m, v))
+    return drawn if logits or not m else drawn.change(unlikely)
 
 
 def unlikely(logits: Tensor, labels: Tensor) -> None:

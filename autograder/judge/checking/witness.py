@@ -67,9 +67,11 @@ def _without_input(asked: Witness, names: WitnessNames, trouble: Trouble) -> lis
 def _told(record: Witness, asked: Witness, names: WitnessNames, args: Args) -> list[Judged]:
     """The three cases of an input, which of the other bugs it shows among them."""
     judged = _of_input(asked, names, args)
-    if not _shown(judged) and (others := [one for one in record.all if _shown(_of_input(one, names, args))]):
+    if not _shown(judged) and (
+        others := [suspect for suspect in record.all if _shown(_of_input(suspect, names, args))]
+    ):
         said = f" It shows the bug in {' and in '.join(other.exercise.name for other in others)}; "
-        failed = next(number for number, one in enumerate(judged) if one.result.status == "fail")
+        failed = next(number for number, trial in enumerate(judged) if trial.result.status == "fail")
         result = judged[failed].result
         message = f"{result.message}{said}asked for is {asked.exercise.name}."
         judged[failed] = replace(judged[failed], result=replace(result, message=message))
@@ -149,14 +151,14 @@ def _bug_case(
     return _case(name, "pass", sentence, record)
 
 
-def _not_enough(record: Witness, args: Args, right: Args, found: list[Comparison]) -> str:
+def _not_enough(record: Witness, args: Args, right: Args, comparisons: list[Comparison]) -> str:
     """Returns how far off the bug is on an input that is no witness."""
-    if not any(compared.error_there for compared in found):
+    if not any(compared.error_there for compared in comparisons):
         return f"{record.bug.who} is exactly right on this input."
     asked = _apart(record, args)
     about = [number for number, output in enumerate(right) if asked is None or asked.dim() <= output.dim()]
-    number = max(about or range(len(found)), key=lambda number: found[number].used)
-    most = found[number]
+    number = max(about or range(len(comparisons)), key=lambda number: comparisons[number].used)
+    most = comparisons[number]
     off, enough = (value * most.step_there for value in (most.error_there, most.allowed_there))
     index = tuple(map(int, np.unravel_index(most.at, tuple(right[number].shape))))
     name = f"{record.exercise.results(args)[number].name} = " if len(right) > 1 else ""

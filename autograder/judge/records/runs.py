@@ -211,9 +211,9 @@ def stack_of(value: Any, count: int) -> Tensor:
     return stack
 
 
-def _broadcast(func: Any, own: Any, seen: Any) -> Draws | None:
+def _broadcast(func: Any, arguments: Any, seen: Any) -> Draws | None:
     """An operator of each run's elements in one call; None where it has to be called for each."""
-    args, kwargs = own
+    args, kwargs = arguments
     if not isinstance(seen, Tensor) or any(isinstance(value, Draws) for value in leaves(kwargs)):
         return None
     numbers = any(isinstance(value, Draws) and isinstance(value.values, list) for value in args)

@@ -214,11 +214,11 @@ def _unfit(reference: Reference, family: Family, number: int, gradients: bool) -
 
 
 def _without_refusals(
-    record: Compared, made: list[Family], runner: Runner, seed: int
+    record: Compared, families: list[Family], runner: Runner, seed: int
 ) -> tuple[Compared, list[CaseResult]]:
     """The record without the families that the candidate refuses (`Family.refused_by`), and what is said of those."""
     refused = []
-    for number, family in enumerate(made):
+    for number, family in enumerate(families):
         if family.refusable:
             args = case_arguments(record.cases[number], number, seed)
             trouble = runner.examine(_call(record, args)).first.trouble
@@ -245,23 +245,23 @@ def kinds_of(computes: Iterable[str]) -> tuple[MethodKind, ...]:
 
 
 def _report(
-    found: ReportData, both: Both, method: Method, left_out: list[CaseResult], kinds: tuple[MethodKind, ...]
+    report: ReportData, both: Both, method: Method, left_out: list[CaseResult], kinds: tuple[MethodKind, ...]
 ) -> Report:
     """The report, with what did not run and how the comparison was made."""
     remarks = [f"Computes: {method}.", *both.known.remarks()]
     if both.known.differentiable and not both.gradients:
         remarks.append("Gradients are not compared: the result of the candidate is not attached to the graph.")
-    ran = [case for case in found.cases if case.status != "not-run" or case.code == UNREACHED]
-    share = sum(counts_as_right(case, found.required) for case in ran) / max(1, len(ran))
+    ran = [case for case in report.cases if case.status != "not-run" or case.code == UNREACHED]
+    share = sum(counts_as_right(case, report.required) for case in ran) / max(1, len(ran))
     refused = method.kind not in kinds
     why = {"no": CALLS, "unknown": UNSHOWN}.get(method.kind, OTHERWISE.format(kind=method.kind))
     data = replace(
-        found,
+        report,
         backend="triton" if both.tried.launches else "torch",
-        cases=found.cases + tuple(left_out),
-        passed=found.passed and not refused,
+        cases=report.cases + tuple(left_out),
+        passed=report.passed and not refused,
         score=0.0 if refused else share,
-        summary=why if refused and found.passed else found.summary,
+        summary=why if refused and report.passed else report.summary,
         costs=(),
         remarks=tuple(remarks),
         computes=method.kind,

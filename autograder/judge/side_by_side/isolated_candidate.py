@@ -135,26 +135,26 @@ class _Tries:
         with self._without(closed, basic) as runner:
             return runner.once(self.call)
 
-    def proof(self, found: IsolatedCandidate) -> Shown:
+    def proof(self, candidate: IsolatedCandidate) -> Shown:
         """Returns whether it is shown that the launches, with the operators recorded beside them, give the result."""
-        with self._without(found.closed, found.basic, found.needed) as runner:
+        with self._without(candidate.closed, candidate.basic, candidate.needed) as runner:
             return _shown(runner.proof(self.call))
 
-    def attached(self, found: IsolatedCandidate) -> bool:
+    def attached(self, candidate: IsolatedCandidate) -> bool:
         """Returns whether a result is attached to the graph."""
-        form = replace(found.form, asked=True, basic=False)  # closed to none: `_with_gradients` finds what it calls
+        form = replace(candidate.form, asked=True, basic=False)  # closed to none: `_with_gradients` finds what it calls
         contract = replace(self.forward, form=form, outputs=("attached",), fewest=1, writes=())
-        with _runner(found, contract) as runner:
+        with _runner(candidate, contract) as runner:
             outcome = runner.once(Call(self.reference.arguments))
         return outcome.trouble is None and bool(outcome.outputs[0])
 
-    def gradients(self, found: IsolatedCandidate) -> Outcome:
+    def gradients(self, candidate: IsolatedCandidate) -> Outcome:
         """Returns what comes of a call with gradients."""
         args = self.reference.arguments
         upstream = self.reference.upstream(args, torch.Generator().manual_seed(0))
         arguments = args + upstream
         layouts = tuple((r.dtype, r.shape) for r in self.reference.native(arguments, len(upstream)))
-        with found.alone(self._contract(gradients=True), len(upstream)) as runner:
+        with candidate.alone(self._contract(gradients=True), len(upstream)) as runner:
             return runner.once(Call(arguments, layouts))
 
     def _without(self, closed: frozenset[str], basic: bool, needed: frozenset[str] = frozenset()) -> Isolated:
@@ -200,16 +200,16 @@ def _with_kernels(theirs: Mapping[str, int], needed: dict[str, float], shown: Sh
     return Method(method.kind, f"its kernels do not reach the result; {method.why.removeprefix('no kernel; ')}")
 
 
-def _with_gradients(found: IsolatedCandidate, reference: Reference, tries: _Tries) -> IsolatedCandidate:
+def _with_gradients(candidate: IsolatedCandidate, reference: Reference, tries: _Tries) -> IsolatedCandidate:
     """The candidate with whether its gradients can be asked for, and what its derivative calls."""
-    if not reference.differentiable or not tries.attached(found):
-        return found
-    found = replace(found, attached=True)
-    trouble = tries.gradients(found).trouble if found.basic else None
-    opened = replace(found, basic=False)
+    if not reference.differentiable or not tries.attached(candidate):
+        return candidate
+    candidate = replace(candidate, attached=True)
+    trouble = tries.gradients(candidate).trouble if candidate.basic else None
+    opened = replace(candidate, basic=False)
     if trouble is None or tries.gradients(opened).trouble:
-        return found
-    kind: MethodKind = "no" if found.method.kind == "no" else "partly"
+        return candidate
+    kind: MethodKind = "no" if candidate.method.kind == "no" else "partly"
     closed = f"aten.{trouble.operator}" if trouble.operator else COMPOSITE
-    needed = found.needed | ({trouble.operator} if trouble.operator else set())
-    return replace(opened, method=Method(kind, f"{found.method.why}; its derivative calls {closed}"), needed=needed)
+    needed = candidate.needed | ({trouble.operator} if trouble.operator else set())
+    return replace(opened, method=Method(kind, f"{candidate.method.why}; its derivative calls {closed}"), needed=needed)

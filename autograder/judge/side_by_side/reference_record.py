@@ -100,8 +100,8 @@ class Compared(Exercise):
             return tuple(map(_error, exact, self.exact(rounded)))
 
 
-def _error(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
-    return (own.double() - exact).abs().nan_to_num(0, 0, 0)
+def _error(exact: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
+    return (result.double() - exact).abs().nan_to_num(0, 0, 0)
 
 
 def _of_rows(floor: torch.Tensor) -> torch.Tensor:
@@ -119,14 +119,14 @@ def _of_gradient(floor: torch.Tensor) -> torch.Tensor:
     return GRADIENT * _of_rows(floor) * max(1.0, math.sqrt(count) / GRADIENT)
 
 
-def _reached(exact: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+def _reached(exact: torch.Tensor, result: torch.Tensor) -> torch.Tensor:
     """Returns how far off a result may be because the reference's own is: where that is twice as much, and in half
     precision everywhere four times the median in ulp, which is one ulp where it rounds once.
     """
-    error = _error(exact, own)
-    if own.dtype == torch.float32 or not exact.numel():
+    error = _error(exact, result)
+    if result.dtype == torch.float32 or not exact.numel():
         return 2 * error
-    size = ulp_size(exact, own.dtype)
+    size = ulp_size(exact, result.dtype)
     return torch.maximum(2 * error, 4 * (error / size).median() * size).nan_to_num(0, 0, 0)
 
 

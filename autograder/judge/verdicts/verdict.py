@@ -60,9 +60,9 @@ class Verdict:
         """The doubt as a sentence; "" where there is none."""
         return _DOUBTS[self.doubt] if self.doubt else ""
 
-    def report_with(self, found: Points) -> dict[str, Any]:
+    def report_with(self, points: Points) -> dict[str, Any]:
         """The report with these points in it."""
-        return (self.report or {}) | {"score": found.score, "costs": [asdict(line) for line in found.costs]}
+        return (self.report or {}) | {"score": points.score, "costs": [asdict(line) for line in points.costs]}
 
     def points(self, costs: Mapping[str, float] = COSTS) -> Points:
         """Returns what the answer is worth. costs: `results.scoring.COSTS`, or a teacher's own. Raises Damaged where
@@ -74,11 +74,11 @@ class Verdict:
             message = f"the report on {self.name} has no {missing}, as one of another version: check the answer again"
             raise Damaged(message) from None
 
-    def cost_lines(self, found: Points) -> str:
+    def cost_lines(self, points: Points) -> str:
         """A line for each of these costs, as HTML."""
         from ..report import notebook, phrases
 
-        return notebook.cost_lines(phrases.cost_lines(found.costs))
+        return notebook.cost_lines(phrases.cost_lines(points.costs))
 
     @property
     def stopped_in(self) -> dict[str, Any] | None:

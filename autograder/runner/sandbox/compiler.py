@@ -178,7 +178,7 @@ def _run(worker: Host, request: WireJson, limits: Limits, budget: Budget) -> Chi
         job.seek(0)
         files = {"job": job.fileno(), "inputs": nothing.fileno(), "outputs": nothing.fileno()}
         modules = compile_worker.libraries(text)
-        task = Task(0, len(request["jobs"]), lambda made, reports: True, 0, modules=modules)
+        task = Task(0, len(request["jobs"]), lambda count, reports: True, 0, modules=modules)
         return worker.run(files, task, limits, [budget])
 
 

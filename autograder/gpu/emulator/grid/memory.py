@@ -141,13 +141,13 @@ class Memory:
 
     def stored(self) -> "list[tuple[int, slice | np.ndarray, np.ndarray]]":
         """Returns what the launch stored: the place of a region with this storage among all, units, and their words."""
-        found = []
+        written = []
         for place, region in enumerate(self.access.space.regions):
             storage = self._storages.get(region.address)
             words = storage.stored() if storage and storage.unit == region.itemsize else None
             if words:
-                found.append((place, *words))
-        return found
+                written.append((place, *words))
+        return written
 
     @property
     def atomics(self) -> bool:
@@ -174,7 +174,7 @@ class Memory:
         """Forgets what the threads of these rows had done before they came to a barrier."""
         every = waited.size == len(self._all.numbers)
         for loaded, accesses in self._open.items():
-            left = [] if every else [one for one in accesses if not _contains(waited, one[0])]
+            left = [] if every else [access for access in accesses if not _contains(waited, access[0])]
             self._open[loaded] = left
         self._forgotten[waited] = False
 

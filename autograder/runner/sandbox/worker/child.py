@@ -274,7 +274,7 @@ def _answer(
 def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...]:
     """The arguments, with tensors directly in the shared memory that the parent checks afterwards."""
 
-    def of(spec: dict[str, Any], made: dict[BufferLayout, torch.Tensor]) -> Any:
+    def of(spec: dict[str, Any], tensors: dict[BufferLayout, torch.Tensor]) -> Any:
         """made: the tensors of its list so far, which may hold one of them twice."""
         if "list" in spec:
             listed: dict[BufferLayout, torch.Tensor] = {}
@@ -282,7 +282,7 @@ def _arguments(specs: list[dict[str, Any]], memory: mmap.mmap) -> tuple[Any, ...
         if "tensor" not in spec:
             return spec["value"]
         layout = BufferLayout.of(spec["tensor"])
-        return made.setdefault(layout, _tensor(memory, layout))
+        return tensors.setdefault(layout, _tensor(memory, layout))
 
     return tuple(of(spec, {}) for spec in specs)
 
