@@ -141,7 +141,7 @@ def test_programs_take_two_tickets_each_in_some_order():
     assert not taken[0].equal(taken[2])
 
 
-def test_two_tickets_of_a_program_are_another_number_apart_in_another_order():
+def test_two_tickets_of_a_program_are_farther_apart_in_one_order():
     """A GPU promises no distance, so that an answer that relies on one is told by its second call."""
     replay, distances = Replay(), []
     for shuffle in (None, 1):
