@@ -175,6 +175,12 @@ MUTANTS = {
             "logits far below zero",
         ),
         (
+            "leaves out the last label behind whole blocks",
+            "range(0, M, BLOCK)",
+            "range(0, tl.maximum(M - 1, 1), BLOCK)",
+            "a bad label in the last of 4097 rows",
+        ),
+        (
             "pads the row with zeros",
             'mask=cols < V, other=float("-inf")',
             "mask=cols < V, other=0.0",

@@ -80,6 +80,7 @@ MUTANTS = {
         ),
         ("squares in the dtype of x", "tl.sum(d * d) / N", "tl.sum((d * d).to(x_ptr.dtype.element_ty)) / N", SQUARES),
         ("reads x twice", Y + "\n\n", f"y = ({AGAIN} - mean - rest) * rstd * weight + bias\n\n", "memory traffic"),
+        ("has an eps of its own in long rows", "squares / N + eps", "squares / N + 1e-5", "3 rows of 8193, eps = 0.1"),
         ("keeps the mean of the first block", "rest += step * share", "rest += 0.0 * share", LONG),
         ("reads a transposed tensor as it lies", "    x = x.contiguous()\n", "", "transposed"),
         ("begins every long row at the first", "x_ptr += row * N\n    y", "y", ROWS),

@@ -40,6 +40,12 @@ MUTANTS = {
             "y = " + LOAD_X.removeprefix("x = ") + " * scale * rstd * weight\n\n",
             "memory traffic",
         ),
+        (
+            "has an eps of its own in long rows",
+            "squares_down, squares)) / N + eps",
+            "squares_down, squares)) / N + 1e-6",
+            "3 rows of 8193, eps = 0.1",
+        ),
         ("keeps the last block of a long row", "squares += x * x", "squares = x * x", LONG),
         ("reads a transposed tensor as it lies", "    x = x.contiguous()\n", "", "transposed"),
     ),
