@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from answers import our_answer
 from graded_kernels.autograder.judge import check
 from graded_kernels.autograder.judge.checking.determinism import SUSPICION
 from graded_kernels.autograder.judge.checking.hindsight import in_hindsight
@@ -36,18 +37,18 @@ def failing(name, code, message, **more):
 
 def test_a_suspicion_is_said_where_nothing_else_fails():
     alone = failing("a", "foreseen", f"y is wrong.{SUSPICION}")
-    assert in_hindsight([alone], {}, {}, named=False) == [alone]
-    told, _ = in_hindsight([alone, failing("b", "values", "y is wrong.")], {}, {}, named=False)
+    assert in_hindsight([alone], {}, {}, {}, named=False) == [alone]
+    told, _ = in_hindsight([alone, failing("b", "values", "y is wrong.")], {}, {}, {}, named=False)
     assert told.message == "y is wrong."
 
 
 def test_the_hint_of_an_instructors_case_is_left_out_beside_another():
     passed, own = replace(failing("a", "", ""), status="pass"), failing("b", "values", "y is wrong.")
     hidden = replace(failing("c", "values", "y is wrong.", hidden=True), hint="Look at c.")
-    assert in_hindsight([passed, hidden], {}, {}, named=False)[1].hint == "Look at c."
-    assert in_hindsight([passed, own, hidden], {}, {}, named=False)[2].hint == ""
+    assert in_hindsight([passed, hidden], {}, {}, {}, named=False)[1].hint == "Look at c."
+    assert in_hindsight([passed, own, hidden], {}, {}, {}, named=False)[2].hint == ""
     distinction = replace(own, bonus=True)
-    assert in_hindsight([distinction, hidden], {}, {}, named=False)[1].hint == "Look at c."
+    assert in_hindsight([distinction, hidden], {}, {}, {}, named=False)[1].hint == "Look at c."
 
 
 def test_where_a_bug_is_named_no_hint_leads_elsewhere():
@@ -73,11 +74,11 @@ def test_the_form_that_costs_is_named():
 
 def test_a_form_beside_wrong_values_is_said_in_the_first_case():
     first, other = failing("a", "values", "y is wrong."), failing("b", "values", "y is wrong.", form="dtype")
-    told, _ = in_hindsight([first, other], {}, {"b": "y should be bfloat16, but is float32."}, named=False)
+    told, _ = in_hindsight([first, other], {}, {"b": "y should be bfloat16, but is float32."}, {}, named=False)
     assert told.message == "y is wrong."  # b's own message says it
     failure = check("silu_forward", lambda x: 2 * x, backend="torch").causes[0].cases[0].failure
     other = replace(other, failure=failure)
-    told, _ = in_hindsight([first, other], {}, {"b": "y should be bfloat16, but is float32."}, named=False)
+    told, _ = in_hindsight([first, other], {}, {"b": "y should be bfloat16, but is float32."}, {}, named=False)
     assert told.message == "y is wrong. y should be bfloat16, but is float32, in “b”."
 
 
@@ -108,3 +109,14 @@ def test_small_inputs_are_shown_whole():
 @pytest.mark.parametrize(("got", "shown"), [(1.0, "0.0"), (0.0, "-0.0")])
 def test_a_zero_has_a_sign_where_it_counts(got, shown):
     assert expected(Failure("y", (0,), got, -0.0, 1.0, 1, 1, {})) == shown
+
+
+def test_a_factor_of_single_numbers_is_said_where_several_cases_have_it():
+    """A loss is one number in each case, and no case alone shows that it has the other sign."""
+    right = our_answer("policy_loss_forward", "torch")
+    report = check("policy_loss_forward", lambda *args, **more: -right(*args, **more), backend="torch")
+    first = next(case for case in report.cases if case.fails)
+    assert "loss has the other sign, here and wherever plain values are wrong." in first.message
+    assert first.hint == ""
+    report = check("policy_loss_forward", lambda *args, **more: right(*args, **more) + 1, backend="torch")
+    assert not any("wherever plain values" in case.message for case in report.cases)

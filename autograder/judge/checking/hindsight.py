@@ -3,14 +3,21 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ..explaining.up_to import ONE, Factors, right_up_to
+from ..records.category import Category
 from ..results.case_result import CaseResult
 from .determinism import FORESEEN, SUSPICION
 
 AS_IF = " as if "
+SIGN = 1e-3  # how near a factor is to -1 that is a sign
 
 
 def in_hindsight(
-    cases: Iterable[CaseResult], relations: Mapping[str, str], forms: Mapping[str, str], named: bool
+    cases: Iterable[CaseResult],
+    relations: Mapping[str, str],
+    forms: Mapping[str, str],
+    factors: Mapping[str, Factors],
+    named: bool,
 ) -> list[CaseResult]:
     """The cases. That results do not follow from the inputs is said where nothing else fails: an answer that is wrong
     for a common reason is wrong on other numbers, too. Where a bug or a mistake is named, the report says what it did,
@@ -26,7 +33,24 @@ def in_hindsight(
         shown = [replace(case, hint="") if case.hidden else case for case in shown]
     if any(case.status in ("fail", "error") and case.code != FORESEEN for case in shown):
         shown = [replace(case, message=case.message.removesuffix(SUSPICION)) for case in shown]
-    return [_without_lead(case, relations.get(case.name, "")) for case in shown] if named else shown
+    if not named:
+        return _with_factor(shown, relations, factors)
+    return [_without_lead(case, relations.get(case.name, "")) for case in shown]
+
+
+def _with_factor(
+    cases: list[CaseResult], relations: Mapping[str, str], factors: Mapping[str, Factors]
+) -> list[CaseResult]:
+    """The cases. Where plain values are wrong by one factor, which no case alone shows, the first one says it."""
+    first = next((case for case in cases if case.fails and not case.hidden), None)
+    factor = dict(factors.get(first.name, ())).get(ONE) if first else None
+    if first is None or first.failure is None or factor is None or relations.get(first.name):
+        return cases
+    if first.category is not Category.PLAIN or right_up_to(cases, factors) != ONE:
+        return cases
+    relation = "has the other sign" if abs(factor + 1) < SIGN else f"is {factor:.3g} times what is right"
+    message = f"{first.message} {first.failure.output} {relation}, here and wherever plain values are wrong."
+    return [replace(case, message=message, hint="") if case is first else case for case in cases]
 
 
 def _with_form(cases: list[CaseResult], forms: Mapping[str, str]) -> list[CaseResult]:

@@ -68,7 +68,8 @@ def judge(
     bug = _bug(record, results) if isinstance(record, Exercise) and not results.stopped else None
     relations = {judged.result.name: judged.relation for judged in results.judged}
     forms = {judged.result.name: judged.form for judged in results.judged if judged.form}
-    results.cases = in_hindsight(results.cases, relations, forms, named=bug is not None)
+    factors = {judged.result.name: judged.up_to for judged in results.judged}
+    results.cases = in_hindsight(results.cases, relations, forms, factors, named=bug is not None)
     passed = not results.stopped and bool(results.needed) and _all_right(results.cases, settings.required)
     answers = _answers(results.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
     report = ReportData(
@@ -95,7 +96,7 @@ def judge(
         stopped=results.stopped.reason if results.stopped else "",
         timed_out=any(t.kind == "timeout" for t in results.troubles),
         stopped_in=next(({"cell": t.cell, "reason": t.message} for t in results.troubles if t.cell), None),
-        up_to=right_up_to(results.cases, {judged.result.name: judged.up_to for judged in results.judged}),
+        up_to=right_up_to(results.cases, factors),
     )
     points = points_for(report.cases, report.required, up_to=report.up_to)
     return replace(report, score=points.score, costs=points.costs)
