@@ -244,7 +244,8 @@ def test_a_launch_that_does_not_compile_costs_what_its_cases_are_about(categorie
     def case_of(category, *parts):
         launch = SimpleNamespace(kernel="k", parts=lambda: list(parts))
         return SimpleNamespace(
-            result=SimpleNamespace(category=Category(category)), outcome=SimpleNamespace(launches=(launch,))
+            result=SimpleNamespace(category=Category(category), bonus=False),
+            outcome=SimpleNamespace(launches=(launch,)),
         )
 
     told = {"kernel": "k", "message": "no", "advice": "", "line_text": "x = x", "target": "sm_90", "slow": False}

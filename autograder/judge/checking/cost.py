@@ -310,14 +310,21 @@ def _measurable(record: Exercise, judged: list[Judged]) -> list[Judged]:
 
 
 def _largest(record: Exercise, judged: list[Judged]) -> Judged | None:
-    """Returns what came of the largest case whose inputs are contiguous; one in half precision that gave no result is
-    passed over, if another is there.
+    """Returns what came of the largest case whose inputs are contiguous; one in half precision in which the answer
+    itself gave no result is passed over, if another is there.
     """
     least_bytes = record.least_bytes or (lambda *args: _bytes(args))
     fit = [verdict for verdict in _measurable(record, judged) if _contiguous(verdict.args)]
     fit.sort(key=lambda verdict: least_bytes(*verdict.args), reverse=True)
-    measured = (j for j in fit if not j.result.half or (j.outcome and j.outcome.outputs))
+    measured = (verdict for verdict in fit if not (verdict.result.half and _without_result(verdict)))
     return next(measured, next(iter(fit), None))
+
+
+def _without_result(verdict: Judged) -> bool:
+    """Says whether the answer gave no result by itself: it raised, was refused or converted. Where its process or its
+    time ended, no other case is measured.
+    """
+    return verdict.trouble is not None and verdict.trouble.kind not in ("crashed", "timeout", "memory")
 
 
 def _not_measured(record: Exercise, name: str, largest: Judged | None) -> CaseResult:

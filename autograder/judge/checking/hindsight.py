@@ -25,8 +25,9 @@ def in_hindsight(
 
     relations: how wrong values are related to right ones, by case, as the end of its message. forms: what is wrong with
     the form of a result, by case: it costs points, and is said in the first case that fails where it is no cause of its
-    own. named: whether the bug is. The hint of an instructor's case, which is about what that case alone shows, is
-    left out where a case of the exercise fails as well.
+    own. factors: what values that nothing else explains are right up to, by case. named: whether the bug is. The hint
+    of an instructor's case, which is about what that case alone shows, is left out where a case of the exercise fails
+    as well.
     """
     shown = _with_form(list(cases), forms)
     if any(case.fails and not case.hidden for case in shown):

@@ -69,7 +69,8 @@ def judge(
     relations = {judged.result.name: judged.relation for judged in results.judged}
     forms = {judged.result.name: judged.form for judged in results.judged if judged.form}
     factors = {judged.result.name: judged.up_to for judged in results.judged}
-    results.cases = in_hindsight(results.cases, relations, forms, factors, named=bug is not None)
+    unexplained = {judged.result.name: judged.up_to for judged in results.judged if judged.unexplained}
+    results.cases = in_hindsight(results.cases, relations, forms, unexplained, named=bug is not None)
     passed = not results.stopped and bool(results.needed) and _all_right(results.cases, settings.required)
     answers = _answers(results.needed, shows_lanes=backend == "triton" and where["mode"] == "emulator")
     report = ReportData(
