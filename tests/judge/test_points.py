@@ -116,7 +116,11 @@ BY_SEED = (  # whose points followed the random draws
         patches=(("torch.logaddexp(others, own).where", "others.where"),),
     ),
     Wrong(
-        "another default", "cross_entropy_backward", "torch", 0, patches=(("ignore_index=-100)", "ignore_index=0)"),)
+        "another default",
+        "cross_entropy_backward",
+        "torch",
+        0,
+        patches=(("ignore_index: int = -100", "ignore_index: int = 0"),),
     ),
     Wrong(
         "rounds its logits",
