@@ -332,3 +332,14 @@ def test_each_configuration_of_an_autotuned_kernel_has_to_be_right():
     report = check("silu_forward", silu_forward, backend="triton", compiler=False)
     assert not report.passed
     assert "The autotuner ran `half_tuned` with RIGHT=False" in " ".join(str(report).split())
+
+
+def test_a_lazy_negative_is_a_result():
+    """`Tensor.imag` of a conjugate has a bit in place of a sign, which its words in memory do not have."""
+
+    def answer(x):
+        y = x * torch.sigmoid(x.float()).to(x.dtype)
+        return torch.complex(torch.zeros_like(y), -y).conj().imag if x.dtype == torch.float32 else y
+
+    assert answer(torch.ones(2)).is_neg()
+    assert check("silu_forward", answer, backend="torch").cases

@@ -120,3 +120,16 @@ def test_a_factor_of_single_numbers_is_said_where_several_cases_have_it():
     assert first.hint == ""
     report = check("policy_loss_forward", lambda *args, **more: right(*args, **more) + 1, backend="torch")
     assert not any("wherever plain values" in case.message for case in report.cases)
+
+
+def test_a_factor_of_one_case_alone_is_not_said():
+    """One number is always right up to a factor, and the case's hint says more."""
+    right = our_answer("policy_loss_forward", "torch")
+
+    def answer(logp, *args, **more):
+        return right(logp, *args, **more) + 0.3 * (logp.shape[1] == 8193)
+
+    report = check("policy_loss_forward", answer, backend="torch")
+    first = next(case for case in report.cases if case.fails)
+    assert "wherever plain values" not in first.message
+    assert "8192" in first.hint

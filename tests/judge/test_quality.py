@@ -259,6 +259,24 @@ def test_a_launch_that_does_not_compile_costs_what_its_cases_are_about(categorie
     assert (case.status, case.category) == ("fail", charged)
 
 
+@pytest.mark.parametrize("needed", [True, False])
+def test_what_distinctions_alone_launch_is_not_needed(needed):
+    launch = SimpleNamespace(kernel="k", parts=lambda: ["BLOCK=1"])
+    judged = [
+        SimpleNamespace(
+            result=SimpleNamespace(category=Category.EDGES, bonus=bonus, status="pass"),
+            outcome=SimpleNamespace(launches=(launch,)),
+        )
+        for bonus in [True] + [False] * needed
+    ]
+    row = {"kernel": "k", "message": "no", "advice": "", "line_text": "x = x", "target": "sm_90", "slow": False}
+    row |= {"status": "fail", "launch": "BLOCK=1, num_warps=4"}
+    report = {"status": "fail", "reason": "", "targets": [row]}
+    (case,) = cost.judge_compile(judged, lambda launches, targets: report, Target.named())[1]
+    assert case.status == "fail"
+    assert case.bonus != needed
+
+
 def test_names_of_qualities():
     assert Quality.named(["portable", "correct", "correct"]) == (Quality.CORRECT, Quality.PORTABLE)
     assert Quality.named("correct") == (Quality.CORRECT,)

@@ -80,6 +80,14 @@ def swiglu_forward(gate, up):
     product_kernel[grid](s, up, y, y.numel(), BLOCK=BLOCK)
     return y
 """
+IN_HALF = (
+    NEXT_KERNEL.replace("def swiglu_forward(", "def in_two_kernels(")
+    + """
+
+def swiglu_forward(gate, up):
+    return (right if gate.dtype == torch.float32 else in_two_kernels)(gate, up)
+"""
+)
 CONVERTS = """
 def silu_forward(x):
     return right(x if x.dtype == torch.float32 else x.to(torch.float64))
@@ -275,6 +283,7 @@ def check_labels(labels, V, ignore_index):
     ),
     Wrong("reads one input twice: a third more bytes", "silu_backward", "triton", 75, patches=TWICE),
     Wrong("two kernels, 2.33 times the bytes", "swiglu_forward", "triton", 50, NEXT_KERNEL),
+    Wrong("two kernels in half precision alone", "swiglu_forward", "triton", 80, IN_HALF),
     Wrong(
         "no mask",
         "silu_forward",

@@ -144,6 +144,28 @@ def _call(large: Large, expected: Expected, args: Args, memory: int) -> Call:
 
 def judge_traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | None, list[CaseResult]]:
     """Bytes moved in the largest case whose inputs are contiguous, over the least the mathematics needs."""
+    figures, results = _traffic(record, judged)
+    return figures, _as_charged(results, record, judged, lambda wide, part: _traffic(wide, part)[1])
+
+
+def _as_charged(
+    results: list[CaseResult],
+    record: Exercise,
+    judged: list[Judged],
+    measure: Callable[[Exercise, list[Judged]], list[CaseResult]],
+) -> list[CaseResult]:
+    """The results of a measurement. Too much in half precision alone is about the dtypes: it costs no more than to give
+    no result there.
+    """
+    wide = [pair for pair in zip(record.cases, judged, strict=True) if not pair[1].result.half]
+    if not any(result.status == "fail" and result.kind == Quality.EFFICIENT for result in results):
+        return results
+    again = measure(replace(record, cases=tuple(case for case, _ in wide)), [verdict for _, verdict in wide])
+    passed = bool(again) and all(result.status == "pass" for result in again)
+    return [replace(result, category=Category.DTYPES) for result in results] if passed else results
+
+
+def _traffic(record: Exercise, judged: list[Judged]) -> tuple[Figures | None, list[CaseResult]]:
     least_bytes = record.least_bytes
     if least_bytes is None:
         return None, []
@@ -186,7 +208,7 @@ def judge_compile(
 ) -> tuple[Figures, list[CaseResult]]:
     """Returns what the cases launched, compiled ahead of time for these targets (`compiler.compile_report`). A form
     that does not compile costs what the cases are worth that launch it; one that takes the compiler too long is not
-    efficient. What a distinction launched that was missed costs nothing.
+    efficient. What distinctions alone launch costs nothing.
     """
     judged = [verdict for verdict in judged if not verdict.result.bonus or verdict.result.status == "pass"]
     launches = [launch for verdict in judged if verdict.outcome for launch in verdict.outcome.launches]
@@ -212,16 +234,14 @@ def judge_compile(
         flaw = Flaw.WHOLE if case.category is Category.PLAIN else Flaw.VALUES
         return report, [replace(_compiled("fail", reason, _LEFT_OUT, Quality.CORRECT), flaw=flaw)]
     rows = [row for row in report["targets"] if row["status"] == "fail"]
+    launching = [verdict.result for verdict in judged if _launched(verdict, rows)]
+    bonus = bool(launching) and all(result.bonus for result in launching)
     if rows and all(row["slow"] for row in rows):
         late = CaseResult(
-            COMPILE, "fail", False, report["reason"], "", kind=Quality.EFFICIENT, category=Category.LAYOUTS
+            COMPILE, "fail", bonus, report["reason"], "", kind=Quality.EFFICIENT, category=Category.LAYOUTS
         )
         return report, [late]
-    categories = {
-        verdict.result.category
-        for verdict in judged
-        if verdict.outcome and any(map(_is_among(rows), verdict.outcome.launches))
-    }
+    categories = {result.category for result in launching}
     category = next(
         (
             category
@@ -230,7 +250,12 @@ def judge_compile(
         ),
         Category.PLAIN,
     )
-    return report, [_compiled(report["status"], report["reason"], hint, kind, category)]
+    return report, [replace(_compiled(report["status"], report["reason"], hint, kind, category), bonus=bonus)]
+
+
+def _launched(verdict: Judged, rows: list[Figures]) -> bool:
+    """Says whether a case launched one of the forms that these rows of a report are about."""
+    return verdict.outcome is not None and any(map(_is_among(rows), verdict.outcome.launches))
 
 
 def _leaves_out_loads(judged: list[Judged], rows: list[Figures]) -> tuple[CaseResult, str] | None:
@@ -263,6 +288,11 @@ def judge_spills(record: Exercise, judged: list[Judged], compiled: Figures) -> l
     """Returns what a thread spills in the largest case whose inputs are contiguous, where the record limits it and all
     compiled. Longer rows, whose traffic is not judged either, may spill.
     """
+    results = _spills(record, judged, compiled)
+    return _as_charged(results, record, judged, lambda wide, part: _spills(wide, part, compiled))
+
+
+def _spills(record: Exercise, judged: list[Judged], compiled: Figures) -> list[CaseResult]:
     largest = _largest(record, judged)
     if record.spills is None or compiled["status"] != "pass" or largest is None:
         return []

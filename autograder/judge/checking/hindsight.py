@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..explaining.up_to import ONE, Factors, right_up_to
-from ..records.category import Category
 from ..results.case_result import CaseResult
+from ..results.scoring import plain_values
 from .determinism import FORESEEN, SUSPICION
 
 AS_IF = " as if "
-SIGN = 1e-3  # how near a factor is to -1 that is a sign
+SIGN = 1e-3  # how near a factor is to -1 that is a sign, and to that of another case that is the same
+SEVERAL = 2  # cases that show it: one number is always right up to a factor
 
 
 def in_hindsight(
@@ -42,12 +43,19 @@ def in_hindsight(
 def _with_factor(
     cases: list[CaseResult], relations: Mapping[str, str], factors: Mapping[str, Factors]
 ) -> list[CaseResult]:
-    """The cases. Where plain values are wrong by one factor, which no case alone shows, the first one says it."""
+    """The cases. Where the plain values of several cases are wrong by one factor, which no case alone shows, the first
+    one says it.
+    """
     first = next((case for case in cases if case.fails and not case.hidden), None)
     factor = dict(factors.get(first.name, ())).get(ONE) if first else None
     if first is None or first.failure is None or factor is None or relations.get(first.name):
         return cases
-    if first.category is not Category.PLAIN or right_up_to(cases, factors) != ONE:
+    wrong = [case for case in plain_values([case for case in cases if not case.bonus]) if case.near != 1]
+    if first not in wrong or len(wrong) < SEVERAL or right_up_to(cases, factors) != ONE:
+        return cases
+    of_cases = [dict(factors.get(case.name, ())).get(ONE, 0.0) for case in wrong]
+    outputs = {case.failure.output if case.failure else "" for case in wrong}
+    if len(outputs) > 1 or any(abs(number - factor) > SIGN * abs(factor) for number in of_cases):
         return cases
     relation = "has the other sign" if abs(factor + 1) < SIGN else f"is {factor:.3g} times what is right"
     message = f"{first.message} {first.failure.output} {relation}, here and wherever plain values are wrong."

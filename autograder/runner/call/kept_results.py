@@ -32,8 +32,13 @@ class KeptResults:
     def lost(self) -> str:
         """Returns the name of the first result that has other bits by now; "" where all have kept theirs."""
         results = (result for call in self._calls for result in call)
-        changed = (name for name, result, copy in results if not same_bits(result.detach().cpu(), copy))
+        changed = (name for name, result, copy in results if not same_bits(_resolved(result), copy))
         return next(changed, "")
+
+
+def _resolved(result: torch.Tensor) -> torch.Tensor:
+    """Returns the numbers of a result on the CPU: a lazy conjugate or negative has other bits than they."""
+    return result.detach().cpu().resolve_conj().resolve_neg()
 
 
 def _at_most(size: int, call: list[_Kept]) -> list[_Kept]:
