@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -102,7 +102,7 @@ def pytest_runtest_makereport(
     return outcome
 
 
-def _report_type() -> type | None:
+def _report_type() -> type[Any] | None:
     """That of a report of `check`; None where nothing of ours was imported, or another package has our name."""
     return getattr(sys.modules.get("graded_kernels.autograder"), "Report", None)
 
